@@ -1,0 +1,597 @@
+//! The run card as it is read: schema version 1.
+//!
+//! `Card` is only ever deserialized; writing edits the ordered object (`document.rs`). A field
+//! that is present has its type or the card is invalid: nothing is guessed. Fields that are not
+//! named here are somebody else's and are skipped.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use crate::id;
+use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, object, present, present_object};
+use crate::time::Timestamp;
+
+/// The largest card, in bytes.
+pub const BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The schema version that this program reads and writes.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not started.
+    Pending,
+    /// Work is going on.
+    Running,
+    /// The last attempt ended without finishing; another may follow.
+    Stalled,
+    /// A person decides.
+    #[serde(alias = "blocked")]
+    NeedsAttention,
+    /// Finished.
+    #[serde(alias = "done")]
+    Completed,
+    /// Given up.
+    Failed,
+    /// Called off.
+    Cancelled,
+}
+
+impl Status {
+    /// All of them, in the order of a task's life.
+    pub const ALL: [Self; 7] =
+        [Self::Pending, Self::Running, Self::Stalled, Self::NeedsAttention, Self::Completed, Self::Failed, Self::Cancelled];
+
+    /// As it is written in a card.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Stalled => "stalled",
+            Self::NeedsAttention => "needs_attention",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Completed, failed or cancelled: never changed again.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// Whether a task may go from this status to that one.
+    #[must_use]
+    pub fn may_become(self, next: Self) -> bool {
+        match self {
+            _ if self == next => true,
+            Self::Pending => matches!(next, Self::Running | Self::Cancelled | Self::NeedsAttention),
+            Self::Running => next != Self::Pending,
+            Self::Stalled | Self::NeedsAttention => next != Self::Pending,
+            Self::Completed | Self::Failed | Self::Cancelled => false,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Status {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is no status: {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
+}
+
+/// The attempt that is not settled yet, or a settled one that left a background process.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Run {
+    /// Its number.
+    pub attempt: u64,
+    /// Tells its processes from those of other attempts with the same number.
+    pub token: String,
+    /// The machine that it runs on.
+    pub host: String,
+    /// The supervisor, for a person to read. Never believed.
+    pub pid: u64,
+    /// When it was claimed.
+    pub started_at: Timestamp,
+    /// Whether it counts against `max_retries` and `max_failures`.
+    #[serde(default)]
+    pub charged: bool,
+    /// Settled with exit 0, but a process of it lives on.
+    #[serde(default)]
+    pub background: bool,
+}
+
+/// How the last attempt ended; the rest of it is for people.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Outcome {
+    /// When it was settled.
+    pub at: Timestamp,
+    /// Its number.
+    pub attempt: u64,
+    /// One word.
+    pub kind: String,
+}
+
+/// Why a person is needed; only with status `needs_attention`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Attention {
+    /// One word.
+    pub reason: String,
+    /// One sentence.
+    #[serde(default, deserialize_with = "present")]
+    pub detail: Option<String>,
+    /// Since when.
+    #[serde(default, deserialize_with = "present")]
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    depends_on: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Checkpoint {
+    #[serde(rename = "phase", default, deserialize_with = "present")]
+    _phase: Option<Text>,
+    #[serde(rename = "at")]
+    _at: Timestamp,
+    #[serde(rename = "message", default, deserialize_with = "present")]
+    _message: Option<Text>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Step {
+    #[serde(rename = "name")]
+    _name: Text,
+    #[serde(rename = "status")]
+    _status: StepStatus,
+    #[serde(rename = "result", default)]
+    _result: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StepStatus {
+    Pending,
+    Done,
+    Failed,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Digest {
+    #[serde(rename = "bytes")]
+    _bytes: u64,
+    #[serde(rename = "sha256")]
+    _sha256: Text,
+}
+
+/// One run card. Accessor methods apply the defaults.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Card {
+    #[serde(default, deserialize_with = "present")]
+    schema_version: Option<u64>,
+    /// Counts every write, from 1.
+    #[serde(default)]
+    pub revision: u64,
+    #[serde(default)]
+    task_id: String,
+    #[serde(rename = "id", default, deserialize_with = "present")]
+    predecessor_id: Option<String>,
+    /// What kind of work this is.
+    #[serde(default)]
+    pub task_type: String,
+    /// For people.
+    #[serde(default)]
+    pub title: String,
+    /// When the card was made.
+    #[serde(default, deserialize_with = "present")]
+    pub created_at: Option<Timestamp>,
+    /// When the card was last written.
+    #[serde(default, deserialize_with = "present")]
+    pub updated_at: Option<Timestamp>,
+    /// Where the task stands.
+    pub status: Status,
+    /// Where a new attempt starts.
+    #[serde(default)]
+    pub phase: String,
+    /// Absolute path of the adapter.
+    #[serde(default, deserialize_with = "present")]
+    pub resume_adapter: Option<String>,
+    #[serde(default)]
+    resume_argv: Vec<String>,
+    #[serde(default)]
+    resume_command_argv: Vec<String>,
+    /// Where a plain command runs.
+    #[serde(default, deserialize_with = "present")]
+    pub cwd: Option<String>,
+    /// The PATH that a plain command runs with.
+    #[serde(default, deserialize_with = "present")]
+    pub path: Option<String>,
+    /// Whether a silent task is brought back without a person.
+    #[serde(default)]
+    pub allow_auto_resume: bool,
+    #[serde(default, deserialize_with = "present")]
+    stale_after_minutes: Option<Amount>,
+    #[serde(default, deserialize_with = "present")]
+    max_retries: Option<u64>,
+    /// Charged attempts in a row without progress.
+    #[serde(default)]
+    pub retry_count: u64,
+    #[serde(default, deserialize_with = "present")]
+    max_failures: Option<u64>,
+    /// Charged attempts that did not end well.
+    #[serde(default)]
+    pub failures: u64,
+    /// Number of the newest attempt: the fencing token.
+    #[serde(default)]
+    pub attempt: u64,
+    #[serde(default, deserialize_with = "present")]
+    timeout_seconds: Option<Amount>,
+    #[serde(default, deserialize_with = "present")]
+    cooldown_seconds: Option<Amount>,
+    /// No attempt starts before this time.
+    #[serde(default, deserialize_with = "present")]
+    pub not_before: Option<Timestamp>,
+    #[serde(default, deserialize_with = "present")]
+    give_up_after_minutes: Option<Amount>,
+    #[serde(default)]
+    manual_phases: Vec<String>,
+    #[serde(default, deserialize_with = "present")]
+    safe_to_retry: Option<bool>,
+    /// When a person last said: go on.
+    #[serde(default, deserialize_with = "present")]
+    pub approved_at: Option<Timestamp>,
+    /// The phase that this was said for; used up by the next claim.
+    #[serde(default, deserialize_with = "present")]
+    pub permit: Option<String>,
+    /// When work last recorded progress.
+    #[serde(default, deserialize_with = "present")]
+    pub last_checkpoint_at: Option<Timestamp>,
+    /// How many checkpoints there were.
+    #[serde(default)]
+    pub checkpoint_count: u64,
+    #[serde(rename = "checkpoints", default, deserialize_with = "present")]
+    _checkpoints: Option<ArrayOf<Object<Checkpoint>>>,
+    #[serde(rename = "artifacts", default, deserialize_with = "present")]
+    _artifacts: Option<ObjectOf<PathOrPaths>>,
+    #[serde(rename = "artifact_digests", default, deserialize_with = "present")]
+    _artifact_digests: Option<ObjectOf<Object<Digest>>>,
+    #[serde(rename = "steps", default, deserialize_with = "present")]
+    _steps: Option<ArrayOf<Object<Step>>>,
+    #[serde(rename = "context", default, deserialize_with = "present")]
+    _context: Option<ObjectOf<serde::de::IgnoredAny>>,
+    #[serde(default, deserialize_with = "object")]
+    metadata: Metadata,
+    /// The attempt that is not settled yet.
+    #[serde(default, deserialize_with = "present_object")]
+    pub run: Option<Run>,
+    /// How the last attempt ended.
+    #[serde(default, deserialize_with = "present_object")]
+    pub outcome: Option<Outcome>,
+    /// Why a person is needed.
+    #[serde(default, deserialize_with = "present_object")]
+    pub attention: Option<Attention>,
+}
+
+/// Why a card cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The file cannot be opened or read, or is no regular file of at most 4 MiB.
+    Unreadable,
+    /// The content is no card.
+    Invalid,
+    /// A later schema version.
+    UnknownVersion,
+    /// Others could have written it.
+    Insecure,
+}
+
+impl Fault {
+    /// The attention's reason.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Unreadable => "card_unreadable",
+            Self::Invalid => "card_invalid",
+            Self::UnknownVersion => "card_unknown_version",
+            Self::Insecure => "card_insecure",
+        }
+    }
+}
+
+/// A card that cannot be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardError {
+    /// Which kind of fault.
+    pub fault: Fault,
+    /// One sentence.
+    pub detail: String,
+}
+
+impl CardError {
+    /// A fault with its sentence.
+    pub fn new(fault: Fault, detail: impl Into<String>) -> Self {
+        Self { fault, detail: detail.into() }
+    }
+}
+
+impl Card {
+    /// Reads the card that the file `<file_id>.json` holds.
+    ///
+    /// Fields that no verdict needs are skipped without being checked in depth; `Document::parse`
+    /// reads everything.
+    ///
+    /// # Errors
+    /// `Invalid` or `UnknownVersion`, with one sentence.
+    pub fn parse(bytes: &[u8], file_id: &str) -> Result<Self, CardError> {
+        if !id::is_valid(file_id) {
+            return Err(CardError::new(Fault::Invalid, "the file's name without .json is no task ID"));
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => return Err(CardError::new(Fault::Invalid, format!("byte {} is not UTF-8", error.valid_up_to() + 1))),
+        };
+        if text.trim_ascii().is_empty() {
+            return Err(CardError::new(Fault::Invalid, "the file is empty"));
+        }
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let parsed = object(&mut deserializer).and_then(|card: Self| deserializer.end().map(|()| card));
+        let card = parsed.map_err(|error| match version(text) {
+            Some(other) => unknown_version(other),
+            None => CardError::new(Fault::Invalid, json_error(&error)),
+        })?;
+        if let Some(other) = card.schema_version.filter(|version| *version != SCHEMA_VERSION) {
+            return Err(unknown_version(other));
+        }
+        card.check(file_id)?;
+        Ok(card)
+    }
+
+    fn check(&self, file_id: &str) -> Result<(), CardError> {
+        let invalid = |detail: String| Err(CardError::new(Fault::Invalid, detail));
+        if self.task_id() != file_id {
+            return invalid(format!("task_id is {:?}, the file's name says {file_id:?}", self.task_id()));
+        }
+        if self.created_at.is_none() && self.last_checkpoint_at.is_none() && self.updated_at.is_none() {
+            return invalid("created_at is missing".to_owned());
+        }
+        if let Some(bad) = self.metadata.depends_on.iter().find(|id| !id::is_valid(id)) {
+            return invalid(format!("metadata.depends_on names {bad:?}, which is no task ID"));
+        }
+        Ok(())
+    }
+
+    /// The task's ID.
+    #[must_use]
+    pub fn task_id(&self) -> &str {
+        if self.task_id.is_empty() { self.predecessor_id.as_deref().unwrap_or_default() } else { &self.task_id }
+    }
+
+    /// The plain command; empty when there is none.
+    #[must_use]
+    pub fn argv(&self) -> &[String] {
+        if self.resume_argv.is_empty() { &self.resume_command_argv } else { &self.resume_argv }
+    }
+
+    /// Whether attempts are a plain command that can simply be run again.
+    #[must_use]
+    pub fn is_plain_command(&self) -> bool {
+        self.resume_adapter.is_none() && !self.argv().is_empty()
+    }
+
+    /// Minutes of silence that count as lost; 0 = never.
+    #[must_use]
+    pub fn stale_after_minutes(&self) -> f64 {
+        let default = if self.is_plain_command() { 0.0 } else { 30.0 };
+        self.stale_after_minutes.map_or(default, |amount| amount.0)
+    }
+
+    /// Charged attempts in a row without progress that are too many.
+    #[must_use]
+    pub fn max_retries(&self) -> u64 {
+        self.max_retries.unwrap_or(3)
+    }
+
+    /// Charged attempts that did not end well that are too many.
+    #[must_use]
+    pub fn max_failures(&self) -> u64 {
+        self.max_failures.unwrap_or(50)
+    }
+
+    /// Seconds of the longest single attempt; 0 = no limit.
+    #[must_use]
+    pub fn timeout_seconds(&self) -> f64 {
+        let default = if self.is_plain_command() { 0.0 } else { 300.0 };
+        self.timeout_seconds.map_or(default, |amount| amount.0)
+    }
+
+    /// Seconds of the first wait between attempts.
+    #[must_use]
+    pub fn cooldown_seconds(&self) -> f64 {
+        self.cooldown_seconds.map_or(15.0, |amount| amount.0)
+    }
+
+    /// Minutes of being due after which a person decides; 0 = never.
+    #[must_use]
+    pub fn give_up_after_minutes(&self) -> f64 {
+        self.give_up_after_minutes.map_or(4320.0, |amount| amount.0)
+    }
+
+    /// Whether no attempt enters the current phase without a person's word.
+    #[must_use]
+    pub fn in_manual_phase(&self) -> bool {
+        self.safe_to_retry == Some(false) || self.manual_phases.contains(&self.phase)
+    }
+
+    /// Whether a person said "go on" for the current phase.
+    #[must_use]
+    pub fn is_permitted(&self) -> bool {
+        self.permit.as_ref() == Some(&self.phase)
+    }
+
+    /// The tasks that must be completed first.
+    #[must_use]
+    pub fn depends_on(&self) -> &[String] {
+        &self.metadata.depends_on
+    }
+}
+
+fn version(text: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u64,
+    }
+    let version = serde_json::from_str::<Version>(text).ok()?.schema_version;
+    (version != SCHEMA_VERSION).then_some(version)
+}
+
+fn unknown_version(version: u64) -> CardError {
+    CardError::new(
+        Fault::UnknownVersion,
+        format!("schema_version is {version}, this program knows {SCHEMA_VERSION}: update task-recovery"),
+    )
+}
+
+/// serde_json's message in one line, with what a person can do something with.
+pub(crate) fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match error.classify() {
+        Category::Eof => format!("the file ends too early, at line {} column {}", error.line(), error.column()),
+        _ => text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(fields: &str) -> Result<Card, CardError> {
+        Card::parse(format!(r#"{{"task_id":"t","created_at":"2026-11-30T01:00:00Z","status":"running"{fields}}}"#).as_bytes(), "t")
+    }
+
+    #[test]
+    fn defaults_depend_on_what_is_run() {
+        let card = parse("").unwrap();
+        assert_eq!((card.stale_after_minutes(), card.timeout_seconds()), (30.0, 300.0));
+        assert_eq!((card.max_retries(), card.max_failures(), card.cooldown_seconds()), (3, 50, 15.0));
+        assert!(!card.allow_auto_resume);
+        let plain = parse(r#","resume_argv":["make"]"#).unwrap();
+        assert_eq!((plain.stale_after_minutes(), plain.timeout_seconds()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_known_field_of_the_wrong_type_is_refused() {
+        for field in [
+            r#""allow_auto_resume":"false""#,
+            r#""allow_auto_resume":null"#,
+            r#""allow_auto_resume":0"#,
+            r#""max_retries":"3""#,
+            r#""max_retries":-1"#,
+            r#""max_retries":1.5"#,
+            r#""stale_after_minutes":1e400"#,
+            r#""stale_after_minutes":-1"#,
+            r#""stale_after_minutes":null"#,
+            r#""phase":null"#,
+            r#""phase":7"#,
+            r#""not_before":"abc""#,
+            r#""not_before":"2026-11-30T24:00:00Z""#,
+            r#""not_before":1764464400"#,
+            r#""checkpoints":{}"#,
+            r#""checkpoints":[{"phase":"a"}]"#,
+            r#""checkpoints":[{"phase":"a","at":"x","message":""}]"#,
+            r#""artifacts":[]"#,
+            r#""artifacts":{"phase_a":7}"#,
+            r#""steps":[{"name":"a","status":"half"}]"#,
+            r#""context":[]"#,
+            r#""metadata":[]"#,
+            r#""run":[1,"t","h",1,"2026-11-30T01:00:00Z"]"#,
+            r#""outcome":["2026-11-30T01:00:00Z",1,"x"]"#,
+            r#""checkpoints":[["a","2026-11-30T01:00:00Z","m"]]"#,
+            r#""metadata":{"depends_on":"a"}"#,
+            r#""metadata":{"depends_on":["../a"]}"#,
+            r#""run":{}"#,
+            r#""run":null"#,
+            r#""attention":"why""#,
+            r#""resume_argv":"make all""#,
+            r#""resume_argv":null"#,
+            r#""schema_version":"1""#,
+            r#""status":"running""#,
+            r#""phase":"a","phase":"b""#,
+        ] {
+            assert_eq!(parse(&format!(",{field}")).unwrap_err().fault, Fault::Invalid, "{field}");
+        }
+    }
+
+    #[test]
+    fn a_later_schema_version_is_told_from_a_broken_card() {
+        for fields in [r#","schema_version":2"#, r#","schema_version":2,"phase":{}"#] {
+            assert_eq!(parse(fields).unwrap_err().fault, Fault::UnknownVersion, "{fields}");
+        }
+    }
+
+    #[test]
+    fn what_surrounds_the_object_counts() {
+        for text in [
+            "",
+            " \n",
+            "{",
+            "[]",
+            "null",
+            "garbage",
+            "\u{feff}{}",
+            "{}",
+            r#"{"task_id":"t"}"#,
+            r#"{"task_id":"t","created_at":"2026-11-30T01:00:00Z","status":"running"} x"#,
+            r#"{"task_id":"other","created_at":"2026-11-30T01:00:00Z","status":"running"}"#,
+            r#"{"task_id":"t","status":"running"}"#,
+            r#"{"task_id":"t","created_at":"2026-11-30T01:00:00Z","status":"sleeping"}"#,
+        ] {
+            assert_eq!(Card::parse(text.as_bytes(), "t").unwrap_err().fault, Fault::Invalid, "{text}");
+        }
+        assert_eq!(Card::parse(b"{\"task_id\":\"t\xff\"}", "t").unwrap_err().fault, Fault::Invalid);
+    }
+
+    #[test]
+    fn the_predecessors_words_are_understood() {
+        let text = r#"{"id":"t","created_at":"2026-11-30T09:00:00+08:00","status":"done","meta":{"a":1},"history":[{"x":1}],
+            "artifacts":{"raw":"/tmp/raw.json"},"resume_command_argv":["python3","x.py"],"safe_to_retry":false,"watchdog":{}}"#;
+        let card = Card::parse(text.as_bytes(), "t").unwrap();
+        assert_eq!((card.task_id(), card.status), ("t", Status::Completed));
+        assert_eq!(card.argv(), ["python3", "x.py"]);
+        assert!(card.in_manual_phase());
+        assert_eq!(card.created_at.unwrap().to_string(), "2026-11-30T01:00:00Z");
+    }
+
+    #[test]
+    fn transitions() {
+        use Status::*;
+        for from in Status::ALL {
+            for to in Status::ALL {
+                let expected = match (from, to) {
+                    _ if from == to => true,
+                    (Pending, Running | Cancelled | NeedsAttention) => true,
+                    (Running, Stalled | NeedsAttention | Completed | Failed | Cancelled) => true,
+                    (Stalled, Running | NeedsAttention | Completed | Failed | Cancelled) => true,
+                    (NeedsAttention, Stalled | Running | Completed | Failed | Cancelled) => true,
+                    _ => false,
+                };
+                assert_eq!(from.may_become(to), expected, "{from} -> {to}");
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What all programs share on the command line and on the standard streams.
+//!
+//! A command line is parsed to plain data first; nothing is opened before that, so `--help` and
+//! `--version` need no workspace. stdout is data and may be closed by its reader at any time:
+//! that is success. stderr is talk, one line each, and its failures are nobody's.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use lexopt::{Parser, ValueExt};
+use serde_json::Value;
+
+use crate::exit::{Error, Exit, cause};
+use crate::store::Store;
+use crate::time::{Clock, Timestamp};
+use crate::workspace::{Place, Surroundings};
+
+static PROGRAM: OnceLock<&'static str> = OnceLock::new();
+
+/// A parsed command line.
+#[derive(Debug)]
+pub enum Parsed<T> {
+    /// Do this.
+    Run(T),
+    /// Print this text and be done.
+    Print(String),
+}
+
+/// The options of every program that works in a workspace.
+#[derive(Clone, Debug, Default)]
+pub struct Common {
+    /// `--workspace DIR`.
+    pub workspace: Option<PathBuf>,
+    /// `--now TIME`.
+    pub now: Option<Timestamp>,
+}
+
+impl Common {
+    /// Opens the store that the options and the surroundings name.
+    ///
+    /// # Errors
+    /// `Config`.
+    pub fn open(&self) -> Result<(Store, Place), Error> {
+        let place = Place::find(self.workspace.as_deref(), &Surroundings::of_process())?;
+        Ok((Store::open(&place, Clock::new(self.now))?, place))
+    }
+}
+
+/// What `--version` prints.
+#[must_use]
+pub fn version() -> String {
+    format!("{} (task-recovery) {}\n", PROGRAM.get().copied().unwrap_or_default(), env!("CARGO_PKG_VERSION"))
+}
+
+/// A time on the command line.
+///
+/// # Errors
+/// `Usage`, naming the option.
+pub fn time(parser: &mut Parser, option: &str) -> Result<Timestamp, Error> {
+    let (time, _) = Timestamp::parse(&text(parser, option)?).map_err(|why| Error::usage(format!("--{option}: {why}")))?;
+    Ok(time)
+}
+
+/// A number of minutes or seconds on the command line.
+///
+/// # Errors
+/// `Usage`, naming the option.
+pub fn amount(parser: &mut Parser, option: &str) -> Result<f64, Error> {
+    let text = text(parser, option)?;
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| Error::usage(format!("--{option}: {text:?} is no number of 0 or more")))
+}
+
+/// A count on the command line.
+///
+/// # Errors
+/// `Usage`, naming the option.
+pub fn count(parser: &mut Parser, option: &str) -> Result<u64, Error> {
+    let text = text(parser, option)?;
+    text.parse().map_err(|_| Error::usage(format!("--{option}: {text:?} is no whole number of 0 or more")))
+}
+
+/// An option's text.
+///
+/// # Errors
+/// `Usage` when there is none or it is not UTF-8.
+pub fn text(parser: &mut Parser, option: &str) -> Result<String, Error> {
+    parser.value()?.string().map_err(|error| Error::usage(format!("--{option}: {error}")))
+}
+
+/// An option's `NAME=VALUE`.
+///
+/// # Errors
+/// `Usage`, naming the option.
+pub fn pair(parser: &mut Parser, option: &str) -> Result<(String, String), Error> {
+    let text = text(parser, option)?;
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Error::usage(format!("--{option}: {text:?} is not of the form NAME=VALUE"))),
+    }
+}
+
+/// Says something to the person: one line on stderr.
+pub fn say(text: &str) {
+    let name = PROGRAM.get().copied().unwrap_or_default();
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    // Whoever closed stderr does not want to hear it.
+    drop(writeln!(io::stderr(), "{name}: {line}"));
+}
+
+/// Runs a program: `body` does the work, errors become one line and a status.
+pub fn run(name: &'static str, body: impl FnOnce() -> Result<Exit, Error>) -> ExitCode {
+    PROGRAM.get_or_init(|| name);
+    let exit = body().unwrap_or_else(|error| {
+        say(&error.message);
+        error.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+/// Prints a text such as the help and is done.
+///
+/// # Errors
+/// `Io` when it cannot be written.
+pub fn print(text: &str) -> Result<Exit, Error> {
+    let mut output = Output::new();
+    output.text(text)?;
+    output.finish()?;
+    Ok(Exit::Done)
+}
+
+/// stdout. A reader that closed it gets nothing more; nothing else changes.
+#[derive(Debug)]
+pub struct Output {
+    stream: BufWriter<Stdout>,
+    terminal: bool,
+    closed: bool,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Output {
+    /// This process's stdout.
+    #[must_use]
+    pub fn new() -> Self {
+        let stdout = io::stdout();
+        Self { terminal: stdout.is_terminal(), stream: BufWriter::new(stdout), closed: false }
+    }
+
+    /// Whether a person reads it.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Whether its reader went away.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Writes a text.
+    ///
+    /// # Errors
+    /// `Io`, but not when the reader went away.
+    pub fn text(&mut self, text: &str) -> Result<(), Error> {
+        let written = self.stream.write_all(text.as_bytes());
+        self.outcome(written)
+    }
+
+    /// Writes a value as one JSON line.
+    ///
+    /// # Errors
+    /// As `text`.
+    pub fn json_line(&mut self, value: &Value) -> Result<(), Error> {
+        self.text(&(value.to_string() + "\n"))
+    }
+
+    /// Writes a value as one JSON line, indented for a person on a terminal.
+    ///
+    /// # Errors
+    /// As `text`.
+    pub fn json(&mut self, value: &Value) -> Result<(), Error> {
+        if self.terminal { self.text(&format!("{value:#}\n")) } else { self.json_line(value) }
+    }
+
+    /// Hands everything written so far to the reader.
+    ///
+    /// # Errors
+    /// As `text`.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let flushed = self.stream.flush();
+        self.outcome(flushed)
+    }
+
+    fn outcome(&mut self, result: io::Result<()>) -> Result<(), Error> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            Err(error) if !self.closed => Err(Error::io(format!("cannot write to standard output: {}", cause(&error)))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The run card as it is written: an ordered JSON object, edited in place.
+//!
+//! A struct is never serialized as a card, so fields that somebody else added keep their place
+//! and numbers keep their digits. A card that the Python predecessor wrote gets today's names
+//! when it is first rewritten (`adopt`).
+
+use serde_json::{Map, Value, json};
+
+use crate::card::{BYTES_MAX, Card, CardError, Fault, Status, json_error};
+use crate::exit::Error;
+use crate::time::Timestamp;
+
+/// Checkpoints that a card keeps; all of them are in the history.
+pub const CHECKPOINTS_MAX: usize = 100;
+/// The longest message, in bytes; longer ones are cut with a mark.
+pub const MESSAGE_BYTES_MAX: usize = 4096;
+/// Names the artifacts of a task that has no phases.
+const NO_PHASE: &str = "main";
+
+/// A card that is being edited.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    object: Map<String, Value>,
+}
+
+impl Document {
+    /// A document from an object.
+    #[must_use]
+    pub fn new(object: Map<String, Value>) -> Self {
+        Self { object }
+    }
+
+    /// Reads a whole card: everything in it, and as a `Card`.
+    ///
+    /// # Errors
+    /// As `Card::parse`, also for what that skips: nesting, lone surrogates, bytes after the object.
+    pub fn parse(bytes: &[u8], file_id: &str) -> Result<(Self, Card), CardError> {
+        let card = Card::parse(bytes, file_id)?;
+        let object = serde_json::from_slice(bytes).map_err(|error| CardError::new(Fault::Invalid, json_error(&error)))?;
+        Ok((Self { object }, card))
+    }
+
+    /// The card that this document is now.
+    ///
+    /// # Errors
+    /// When an edit made it something that no program would read.
+    pub fn card(&self, file_id: &str) -> Result<Card, CardError> {
+        Card::parse(&self.bytes(), file_id)
+    }
+
+    /// The file's content: indented, with a final newline.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(&self.object).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// The content, if it is not too large for a card.
+    ///
+    /// # Errors
+    /// `BadData` over 4 MiB.
+    pub fn bytes_checked(&self) -> Result<Vec<u8>, Error> {
+        let bytes = self.bytes();
+        if bytes.len() > BYTES_MAX {
+            return Err(Error::data(format!(
+                "the card would be {} bytes, the limit is {BYTES_MAX}: keep large values in files",
+                bytes.len()
+            )));
+        }
+        Ok(bytes)
+    }
+
+    /// The object.
+    #[must_use]
+    pub fn object(&self) -> &Map<String, Value> {
+        &self.object
+    }
+
+    /// A field.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.object.get(name)
+    }
+
+    /// A field's text; empty when it is absent or no text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field's count; 0 when it is absent.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        self.get(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// Sets a field where it stands, or at the end.
+    pub fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.object.insert(name.to_owned(), value.into());
+    }
+
+    /// Sets a field to a time.
+    pub fn set_time(&mut self, name: &str, time: Timestamp) {
+        self.set(name, time.to_string());
+    }
+
+    /// Removes a field; the others keep their order.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.object.shift_remove(name)
+    }
+
+    /// The object in this field, made when it is absent.
+    pub fn object_at(&mut self, name: &str) -> &mut Map<String, Value> {
+        object_in(&mut self.object, name)
+    }
+
+    /// Changes the status.
+    ///
+    /// # Errors
+    /// `Refused` for a transition that there is not.
+    pub fn set_status(&mut self, next: Status) -> Result<(), Error> {
+        let now = self.status()?;
+        if !now.may_become(next) {
+            let id = self.text("task_id");
+            return Err(Error::refused(format!("{id} is {now} and cannot become {next}")));
+        }
+        self.set("status", next.as_str());
+        if next != Status::NeedsAttention {
+            self.remove("attention");
+        }
+        if matches!(next, Status::Completed | Status::Failed) {
+            self.remove("run");
+        }
+        Ok(())
+    }
+
+    /// The status.
+    ///
+    /// # Errors
+    /// `BadData` when it is none.
+    pub fn status(&self) -> Result<Status, Error> {
+        self.text("status").parse().map_err(Error::data)
+    }
+
+    /// Hands the task to a person.
+    ///
+    /// # Errors
+    /// As `set_status`.
+    pub fn set_attention(&mut self, reason: &str, detail: Option<&str>, since: Timestamp) -> Result<(), Error> {
+        self.set_status(Status::NeedsAttention)?;
+        let mut attention = Map::new();
+        attention.insert("reason".into(), reason.into());
+        if let Some(detail) = detail {
+            attention.insert("detail".into(), cut(detail).into());
+        }
+        attention.insert("since".into(), since.to_string().into());
+        self.set("attention", attention);
+        Ok(())
+    }
+
+    /// Records a checkpoint in this phase.
+    pub fn add_checkpoint(&mut self, phase: &str, message: &str, at: Timestamp) {
+        let entry = json!({"phase": phase, "at": at.to_string(), "message": cut(message)});
+        match self.object.get_mut("checkpoints") {
+            Some(Value::Array(entries)) => {
+                entries.push(entry);
+                let surplus = entries.len().saturating_sub(CHECKPOINTS_MAX);
+                entries.drain(..surplus);
+            }
+            _ => self.set("checkpoints", vec![entry]),
+        }
+        self.set("checkpoint_count", self.count("checkpoint_count") + 1);
+        self.set_time("last_checkpoint_at", at);
+    }
+
+    /// Records an artifact of this phase.
+    pub fn add_artifact(&mut self, phase: &str, name: &str, path: &str) {
+        let key = artifacts_key(phase);
+        object_in(self.object_at("artifacts"), &key).insert(name.to_owned(), path.into());
+    }
+
+    /// Marks a step; one that was not there is added. Returns whether it was there.
+    pub fn set_step(&mut self, name: &str, status: &str, result: Option<&str>) -> bool {
+        if !matches!(self.object.get("steps"), Some(Value::Array(_))) {
+            self.set("steps", Value::Array(Vec::new()));
+        }
+        let Some(Value::Array(steps)) = self.object.get_mut("steps") else { return false };
+        let known = steps.iter().position(|step| step.get("name").and_then(Value::as_str) == Some(name));
+        let index = known.unwrap_or_else(|| {
+            steps.push(json!({"name": name, "status": "pending"}));
+            steps.len() - 1
+        });
+        if let Value::Object(step) = &mut steps[index] {
+            step.insert("status".into(), status.into());
+            if let Some(result) = result {
+                step.insert("result".into(), cut(result).into());
+            }
+        }
+        known.is_some()
+    }
+
+    /// Gives a card that was written by others today's names, once. Returns what was noted.
+    pub fn adopt(&mut self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (old, new) in [("id", "task_id"), ("meta", "metadata")] {
+            if self.object.contains_key(old) && !self.object.contains_key(new) {
+                self.rename(old, new);
+                notes.push(format!("{old} is {new} now"));
+            }
+        }
+        if let Some(status) = match self.text("status") {
+            "done" => Some(Status::Completed),
+            "blocked" => Some(Status::NeedsAttention),
+            _ => None,
+        } {
+            notes.push(format!("status {} is {status} now", self.text("status")));
+            self.set("status", status.as_str());
+        }
+        self.adopt_artifacts(&mut notes);
+        self.adopt_times(&mut notes);
+        notes
+    }
+
+    fn rename(&mut self, old: &str, new: &str) {
+        let renamed = std::mem::take(&mut self.object).into_iter();
+        self.object = renamed.map(|(name, value)| if name == old { (new.to_owned(), value) } else { (name, value) }).collect();
+    }
+
+    fn adopt_artifacts(&mut self, notes: &mut Vec<String>) {
+        let key = artifacts_key(self.text("phase"));
+        let Some(Value::Object(artifacts)) = self.object.get_mut("artifacts") else { return };
+        let flat: Vec<String> = artifacts.iter().filter(|(_, value)| value.is_string()).map(|(name, _)| name.clone()).collect();
+        for name in &flat {
+            if let Some(path) = artifacts.shift_remove(name) {
+                object_in(artifacts, &key).insert(name.clone(), path);
+            }
+        }
+        if !flat.is_empty() {
+            notes.push(format!("artifacts {} stand under {key} now", flat.join(", ")));
+        }
+    }
+
+    fn adopt_times(&mut self, notes: &mut Vec<String>) {
+        let mut fix = |name: &str, value: Option<&mut Value>| {
+            if let Some(Value::String(text)) = value
+                && let Ok((time, true)) = Timestamp::parse(text)
+            {
+                notes.push(format!("{name} {text} had no offset and was read as UTC"));
+                *text = time.to_string();
+            }
+        };
+        for name in ["created_at", "updated_at", "not_before", "approved_at", "last_checkpoint_at"] {
+            fix(name, self.object.get_mut(name));
+        }
+        for (outer, inner) in [("run", "started_at"), ("outcome", "at"), ("attention", "since")] {
+            fix(&format!("{outer}.{inner}"), self.object.get_mut(outer).and_then(|value| value.get_mut(inner)));
+        }
+        if let Some(Value::Array(entries)) = self.object.get_mut("checkpoints") {
+            for entry in entries {
+                fix("checkpoints.at", entry.get_mut("at"));
+            }
+        }
+    }
+}
+
+fn object_in<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
+    let slot = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    match slot {
+        Value::Object(inner) => inner,
+        _ => unreachable!("the slot was just made an object"),
+    }
+}
+
+/// `phase_<phase>`, without a second `phase_`; `phase_main` for a task without phases.
+#[must_use]
+pub fn artifacts_key(phase: &str) -> String {
+    match phase {
+        "" => format!("phase_{NO_PHASE}"),
+        _ if phase.starts_with("phase_") => phase.to_owned(),
+        _ => format!("phase_{phase}"),
+    }
+}
+
+/// A text of at most 4 KiB, with a mark where it was cut.
+#[must_use]
+pub fn cut(text: &str) -> String {
+    const MARK: &str = " … (cut)";
+    if text.len() <= MESSAGE_BYTES_MAX {
+        return text.to_owned();
+    }
+    let mut end = MESSAGE_BYTES_MAX - MARK.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{MARK}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> Document {
+        Document::new(serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn unknown_fields_keep_their_place_and_numbers_their_digits() {
+        let text = r#"{"a":1.10,"phase":"x","b":1e+400,"c":123456789012345678901234567890,"status":"running","d":[1,[2.0]]}"#;
+        let mut document = document(text);
+        document.set("phase", "y");
+        let written = serde_json::to_string(document.object()).unwrap();
+        assert_eq!(written, text.replace("\"x\"", "\"y\""));
+        document.remove("phase");
+        assert_eq!(document.object().keys().next(), Some(&"a".to_owned()));
+        assert_eq!(document.object().keys().nth(1), Some(&"b".to_owned()));
+    }
+
+    #[test]
+    fn a_predecessors_card_gets_todays_names_once() {
+        let mut document = document(
+            r#"{"id":"t","status":"blocked","phase":"collect","created_at":"2026-11-30T01:00:00","meta":{"k":1},
+                "artifacts":{"raw":"/r","phase_plan":{"p":"/p"}},"checkpoints":[{"at":"2026-11-30 01:00:00"}]}"#,
+        );
+        assert_eq!(document.adopt().len(), 6);
+        assert_eq!(
+            Value::Object(document.object().clone()),
+            json!({"task_id":"t","status":"needs_attention","phase":"collect","created_at":"2026-11-30T01:00:00Z","metadata":{"k":1},
+                "artifacts":{"phase_plan":{"p":"/p"},"phase_collect":{"raw":"/r"}},"checkpoints":[{"at":"2026-11-30T01:00:00Z"}]})
+        );
+        assert_eq!(document.object().keys().next(), Some(&"task_id".to_owned()));
+        assert!(document.adopt().is_empty());
+    }
+
+    #[test]
+    fn a_card_keeps_the_newest_hundred_checkpoints() {
+        let mut document = document("{}");
+        let at = Timestamp::from_unix_ms(0);
+        for number in 0..103 {
+            document.add_checkpoint("a", &format!("{number}"), at);
+        }
+        let entries = document.get("checkpoints").and_then(Value::as_array).unwrap();
+        assert_eq!((entries.len(), entries[0]["message"].as_str()), (100, Some("3")));
+        assert_eq!(document.count("checkpoint_count"), 103);
+    }
+
+    #[test]
+    fn long_messages_are_cut_between_characters() {
+        let text = cut(&"长".repeat(2000));
+        assert!(text.len() <= MESSAGE_BYTES_MAX && text.ends_with("(cut)"));
+    }
+
+    #[test]
+    fn artifacts_stand_under_their_phase() {
+        assert_eq!(artifacts_key("collect"), "phase_collect");
+        assert_eq!(artifacts_key("phase_collect"), "phase_collect");
+        assert_eq!(artifacts_key(""), "phase_main");
+    }
+}

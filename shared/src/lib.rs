@@ -1,0 +1,36 @@
+//! What the programs share: the card, the store, the verdict, the signals.
+//!
+//! ```text
+//! id  time                     values
+//! shape  card  document        a card as it is read, and as it is written
+//! progress                     whether one card tells more than another
+//! lock  durable  history       files: exclusion, replacing, the audit trail
+//! workspace  store             where the cards are; list, load, create, update
+//! attempt                      the cookie of an attempt, and fencing by it
+//! liveness  adapter            what lives; what can be run
+//! facts  last_pass  verdict    what a card needs now
+//! signal  stream               what flows in the pipe, out and in
+//! exit  cli                    statuses, errors, command lines, stdout
+//! ```
+
+pub mod adapter;
+pub mod attempt;
+pub mod card;
+pub mod cli;
+pub mod document;
+pub mod durable;
+pub mod exit;
+pub mod facts;
+pub mod history;
+pub mod id;
+pub mod last_pass;
+pub mod liveness;
+pub mod lock;
+pub mod progress;
+mod shape;
+pub mod signal;
+pub mod store;
+pub mod stream;
+pub mod time;
+pub mod verdict;
+pub mod workspace;

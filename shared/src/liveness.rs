@@ -1,0 +1,125 @@
+//! Liveness: alive is a held lock, not a pid.
+//!
+//! An attempt has three log files. Its supervisor locks `.in` from the claim until the attempt is
+//! settled. `.out` and `.err` are the attempt's stdout and stderr and are locked through the same
+//! open files: those locks live as long as any process of the attempt keeps either, whoever died
+//! before it. A reboot frees them all, and no pid has to be believed.
+//!
+//! A probe opens the file afresh and asks for a shared lock (`lock.rs`). Between fork and exec a
+//! child holds copies of every descriptor, so whoever spawns must not probe from another thread.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::lock;
+use crate::time::Timestamp;
+
+/// Logs of this many attempts are kept.
+pub const LOGS_KEPT: u64 = 10;
+
+/// The log files of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logs {
+    folder: PathBuf,
+    attempt: u64,
+}
+
+impl Logs {
+    /// Those of this attempt, in the task's log folder.
+    #[must_use]
+    pub fn new(folder: PathBuf, attempt: u64) -> Self {
+        Self { folder, attempt }
+    }
+
+    /// The card as the attempt was given it: its stdin.
+    #[must_use]
+    pub fn input(&self) -> PathBuf {
+        self.folder.join(format!("{}.in", self.attempt))
+    }
+
+    /// What it printed.
+    #[must_use]
+    pub fn out(&self) -> PathBuf {
+        self.folder.join(format!("{}.out", self.attempt))
+    }
+
+    /// What it complained about.
+    #[must_use]
+    pub fn err(&self) -> PathBuf {
+        self.folder.join(format!("{}.err", self.attempt))
+    }
+
+    /// Whether its supervisor lives.
+    #[must_use]
+    pub fn supervisor_alive(&self) -> bool {
+        lock::is_held(&self.input())
+    }
+
+    /// Whether a process of the attempt keeps its stdout or stderr.
+    #[must_use]
+    pub fn attempt_alive(&self) -> bool {
+        lock::is_held(&self.out()) || lock::is_held(&self.err())
+    }
+
+    /// When it last printed something.
+    #[must_use]
+    pub fn last_output(&self) -> Option<Timestamp> {
+        let modified = |path: PathBuf| fs::symlink_metadata(path).and_then(|meta| meta.modified()).ok();
+        modified(self.out()).max(modified(self.err())).map(SystemTime::into)
+    }
+
+    /// Makes the three files and locks them.
+    ///
+    /// # Errors
+    /// Those of open and flock; files that were made are removed again.
+    pub fn make(&self) -> io::Result<LockedLogs> {
+        let make = || -> io::Result<LockedLogs> {
+            Ok(LockedLogs { input: make_locked(&self.input())?, out: make_locked(&self.out())?, err: make_locked(&self.err())? })
+        };
+        make().inspect_err(|_| self.remove())
+    }
+
+    /// Removes the three files, as far as they are there.
+    pub fn remove(&self) {
+        for path in [self.input(), self.out(), self.err()] {
+            // A file that stays is harmless: its number is not used again.
+            drop(fs::remove_file(path));
+        }
+    }
+}
+
+/// The open and locked files of an attempt that is about to start.
+#[derive(Debug)]
+pub struct LockedLogs {
+    /// Held by the supervisor alone.
+    pub input: File,
+    /// To become the attempt's stdout.
+    pub out: File,
+    /// To become the attempt's stderr.
+    pub err: File,
+}
+
+fn make_locked(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)?;
+    // Not `try_lock`: a probe may hold its shared lock for a moment.
+    file.lock()?;
+    Ok(file)
+}
+
+/// The numbers of the attempts that left logs in this folder, ascending.
+#[must_use]
+pub fn logged_attempts(folder: &Path) -> Vec<u64> {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut numbers: Vec<u64> = names.filter_map(|name| attempt_of(name.to_str()?)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn attempt_of(name: &str) -> Option<u64> {
+    let (number, kind) = name.split_once('.')?;
+    matches!(kind, "in" | "out" | "err").then(|| number.parse().ok())?
+}

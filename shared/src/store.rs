@@ -1,0 +1,415 @@
+//! The store: cards in a folder, one permanent lock file each.
+//!
+//! Update, in this order: take the lock → open the card without following links or blocking →
+//! parse it whole → change → write, fsync, rename, fsync the folder (`durable.rs`) → append to
+//! the history → unlock → only then may the caller answer. Readers take no lock: a rename shows
+//! them the old card or the new one.
+//!
+//! Invariants: a card is only ever written from what was read under the lock; what is written
+//! parses as a card; the revision grows by one with each write; a new card never replaces one.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::unistd::{Uid, User};
+use serde_json::Value;
+
+use crate::card::{BYTES_MAX, Card, CardError, Fault};
+use crate::cli::say;
+use crate::document::Document;
+use crate::durable::{self, ReplaceError};
+use crate::exit::{Error, Exit, cause};
+use crate::history::{self, Event};
+use crate::id::TaskId;
+use crate::lock::UpdateLock;
+use crate::time::{Clock, Timestamp};
+use crate::workspace::Place;
+
+/// Large enough for nearly every card, so that one read gets it.
+const READ_BYTES: usize = 64 * 1024;
+
+/// A folder of cards.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    workspace: PathBuf,
+    owner: Uid,
+    others_may_search: bool,
+    clock: Clock,
+}
+
+/// A card file as the folder lists it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    name: OsString,
+    /// False when the listing did not tell that it is a regular file.
+    regular: bool,
+}
+
+impl Entry {
+    /// The file's name without `.json`; a task ID if it is valid.
+    #[must_use]
+    pub fn id_text(&self) -> String {
+        let name = self.name.to_string_lossy();
+        name.strip_suffix(".json").unwrap_or(&name).to_owned()
+    }
+}
+
+/// Why a card could not be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// There is none.
+    Missing,
+    /// It cannot be used.
+    Bad(CardError),
+}
+
+impl LoadError {
+    /// As an error about this task.
+    #[must_use]
+    pub fn about(&self, id: &str) -> Error {
+        match self {
+            Self::Missing => Error::new(Exit::NoTask, format!("no task {id}; see card list")),
+            Self::Bad(error) if error.fault == Fault::Unreadable => {
+                Error::io(format!("cannot read the card of {id}: {}", error.detail))
+            }
+            Self::Bad(error) if error.fault == Fault::Insecure => {
+                Error::refused(format!("the card of {id} is not trusted: {}; correct its owner or mode", error.detail))
+            }
+            Self::Bad(error) => Error::data(format!("the card of {id} is not valid: {}; correct it by hand", error.detail)),
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store at this place. A place that does not exist yet is an empty store.
+    ///
+    /// # Errors
+    /// `Config` when the folder cannot be used.
+    pub fn open(place: &Place, clock: Clock) -> Result<Self, Error> {
+        let config =
+            |path: &Path, error: &io::Error| Error::new(Exit::Config, format!("cannot use {}: {}", path.display(), cause(error)));
+        // A folder that is not there yet is canonical as soon as its nearest existing parent is.
+        let mut missing = Vec::new();
+        let mut existing = place.cards.as_path();
+        let folder = loop {
+            match fs::canonicalize(existing) {
+                Ok(found) => break missing.iter().rev().fold(found, |path: PathBuf, name: &OsString| path.join(name)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
+                        return Err(config(&place.cards, &error));
+                    };
+                    missing.push(name.to_owned());
+                    existing = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                }
+                Err(error) => return Err(config(&place.cards, &error)),
+            }
+        };
+        let workspace = fs::canonicalize(&place.workspace).unwrap_or_else(|_| place.workspace.clone());
+        let meta = fs::metadata(existing).map_err(|error| config(&folder, &error))?;
+        if !meta.is_dir() {
+            return Err(config(existing, &io::Error::from(Errno::ENOTDIR)));
+        }
+        let owner = Uid::from_raw(meta.uid());
+        let others_may_search = meta.mode() & 0o011 != 0;
+        Ok(Self { folder, workspace, owner, others_may_search, clock })
+    }
+
+    /// The workspace: where adapters run.
+    #[must_use]
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// The card folder, for the environment of attempts.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The clock that written times come from.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Where the card is, for the environment of attempts.
+    #[must_use]
+    pub fn card_path(&self, id: &TaskId) -> PathBuf {
+        self.folder.join(format!("{id}.json"))
+    }
+
+    /// Where the attempts' logs are.
+    #[must_use]
+    pub fn logs_folder(&self, id: &str) -> PathBuf {
+        self.folder.join("logs").join(id)
+    }
+
+    /// The files that are cards, or stand where one would, by name.
+    ///
+    /// # Errors
+    /// `Io` when the folder cannot be listed; one that does not exist is empty.
+    pub fn list(&self) -> Result<Vec<Entry>, Error> {
+        let failed = |error: &io::Error| Error::io(format!("cannot list {}: {}", self.folder.display(), cause(error)));
+        let listing = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            listing => listing.map_err(|error| failed(&error))?,
+        };
+        let mut entries = Vec::new();
+        for entry in listing {
+            let entry = entry.map_err(|error| failed(&error))?;
+            let name = entry.file_name();
+            if name.as_encoded_bytes().ends_with(b".json") && !name.as_encoded_bytes().starts_with(b".") {
+                let regular = entry.file_type().is_ok_and(|kind| kind.is_file());
+                entries.push(Entry { name, regular });
+            }
+        }
+        entries.sort_unstable();
+        Ok(entries)
+    }
+
+    /// Reads a listed card's bytes; the buffer is kept for the next one.
+    ///
+    /// # Errors
+    /// `Missing` when it went away since the listing.
+    pub fn read_entry<'b>(&self, entry: &Entry, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
+        self.read(&entry.name, entry.regular, buffer)
+    }
+
+    /// Loads a card, everything in it checked.
+    ///
+    /// # Errors
+    /// See `LoadError`.
+    pub fn load(&self, id: &TaskId) -> Result<(Document, Card), LoadError> {
+        let mut buffer = Vec::new();
+        let bytes = self.read(OsStr::new(&format!("{id}.json")), false, &mut buffer)?;
+        Document::parse(bytes, id.as_str()).map_err(LoadError::Bad)
+    }
+
+    /// The history of a task.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be read.
+    pub fn history(&self, id: &TaskId) -> Result<Vec<Value>, Error> {
+        let path = self.history_path(id);
+        history::read(&path).map_err(|error| Error::io(format!("cannot read {}: {}", path.display(), cause(&error))))
+    }
+
+    /// Takes the update lock of a task. The task need not exist.
+    ///
+    /// # Errors
+    /// `Refused` as root in another user's folder, `Busy` when another process holds it for long, `Io`.
+    pub fn lock(&self, id: &TaskId) -> Result<Held<'_>, Error> {
+        self.refuse_root()?;
+        let locks = self.folder.join(".locks");
+        make_folder(&locks)?;
+        let lock = UpdateLock::take(&locks.join(id.as_str()), id.as_str())?;
+        Ok(Held { store: self, id: id.clone(), _lock: lock })
+    }
+
+    /// Changes a card: `change` edits the document and says what happened; no event, no write.
+    ///
+    /// # Errors
+    /// Those of lock, load, `change` and write. The old card is there unless the message says otherwise.
+    pub fn update<F>(&self, id: &TaskId, change: F) -> Result<Document, Error>
+    where
+        F: FnOnce(&mut Document, &Card, Timestamp) -> Result<Option<Event>, Error>,
+    {
+        if !self.folder.is_dir() {
+            return Err(LoadError::Missing.about(id.as_str()));
+        }
+        let held = self.lock(id)?;
+        let (mut document, card) = held.load().map_err(|error| error.about(id.as_str()))?;
+        match change(&mut document, &card, self.clock.now())? {
+            Some(event) => held.replace(document, event),
+            None => Ok(document),
+        }
+    }
+
+    /// Makes a new card.
+    ///
+    /// # Errors
+    /// `Exists` when there is one, filed away or not; those of lock and write.
+    pub fn create(&self, id: &TaskId, document: Document, event: Event) -> Result<Document, Error> {
+        make_folder(&self.folder)?;
+        let held = self.lock(id)?;
+        for folder in [self.folder.clone(), self.folder.join("archive")] {
+            let path = folder.join(format!("{id}.json"));
+            if fs::symlink_metadata(&path).is_ok() {
+                return Err(Error::new(Exit::Exists, format!("task {id} exists already: {}; choose another ID", path.display())));
+            }
+        }
+        held.replace(document, event)
+    }
+
+    /// Replaces a file of the store's own that is no card.
+    ///
+    /// # Errors
+    /// Those of lock and write.
+    pub fn replace_private(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.refuse_root()?;
+        let locks = self.folder.join(".locks");
+        make_folder(&locks)?;
+        let _lock = UpdateLock::take(&locks.join(name), name)?;
+        durable::replace(&self.folder, name, bytes).map_err(|error| Error::io(format!("cannot write {name}: {error}")))
+    }
+
+    /// Reads a file of the store's own that is no card; empty when it is not there or too large.
+    #[must_use]
+    pub fn read_private(&self, name: &str) -> Vec<u8> {
+        let mut buffer = Vec::new();
+        self.read(OsStr::new(name), false, &mut buffer).map(<[u8]>::to_vec).unwrap_or_default()
+    }
+
+    fn history_path(&self, id: &TaskId) -> PathBuf {
+        self.folder.join("history").join(format!("{id}.jsonl"))
+    }
+
+    /// So that no file that root owns locks the user out.
+    fn refuse_root(&self) -> Result<(), Error> {
+        if Uid::effective().is_root() && !self.owner.is_root() {
+            let name = User::from_uid(self.owner).ok().flatten().map_or_else(|| format!("uid {}", self.owner), |user| user.name);
+            return Err(Error::refused(format!("{} belongs to {name}: run it as {name}, not as root", self.folder.display())));
+        }
+        Ok(())
+    }
+
+    fn read<'b>(&self, name: &OsStr, known_regular: bool, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
+        let unreadable = |detail: String| LoadError::Bad(CardError::new(Fault::Unreadable, detail));
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits());
+        let mut file = options.open(self.folder.join(name)).map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::ENOENT) => LoadError::Missing,
+            Some(Errno::ELOOP | Errno::EMLINK) => unreadable("it is a symbolic link, not a regular file".to_owned()),
+            Some(Errno::ENXIO) => unreadable("it is a socket, not a regular file".to_owned()),
+            _ => unreadable(cause(&error)),
+        })?;
+        if !known_regular || self.others_may_search {
+            let meta = file.metadata().map_err(|error| unreadable(cause(&error)))?;
+            if let Some(kind) = kind_of(&meta) {
+                return Err(unreadable(format!("it is {kind}, not a regular file")));
+            }
+            if self.others_may_search
+                && let Some(detail) = distrust(&meta)
+            {
+                return Err(LoadError::Bad(CardError::new(Fault::Insecure, detail)));
+            }
+        }
+        let length = read_bounded(&mut file, known_regular, buffer).map_err(|error| unreadable(cause(&error)))?;
+        if length > BYTES_MAX {
+            return Err(unreadable(format!("it is larger than {BYTES_MAX} bytes")));
+        }
+        Ok(&buffer[..length])
+    }
+}
+
+/// Reads up to one byte over the limit and returns the length. `quick` stops at the first short read, which is the end of any
+/// ordinary local file; whoever gets a card that does not parse that way reads it again without.
+fn read_bounded(file: &mut File, quick: bool, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    if buffer.len() < READ_BYTES {
+        buffer.resize(READ_BYTES, 0);
+    }
+    let mut length = 0;
+    loop {
+        match file.read(&mut buffer[length..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(length),
+            Ok(count) => length += count,
+        }
+        if length > BYTES_MAX || (quick && length < buffer.len()) {
+            return Ok(length);
+        }
+        if length == buffer.len() {
+            buffer.resize((2 * length).min(BYTES_MAX + 1), 0);
+        }
+    }
+}
+
+fn kind_of(meta: &fs::Metadata) -> Option<&'static str> {
+    let kind = meta.file_type();
+    match () {
+        () if kind.is_file() => None,
+        () if kind.is_dir() => Some("a folder"),
+        () if kind.is_fifo() => Some("a FIFO"),
+        () if kind.is_socket() => Some("a socket"),
+        () => Some("a device"),
+    }
+}
+
+/// Why a file should not be believed, if others could have written it.
+#[must_use]
+pub fn distrust(meta: &fs::Metadata) -> Option<String> {
+    if meta.uid() != Uid::effective().as_raw() && meta.uid() != 0 {
+        return Some(format!("it is owned by uid {}", meta.uid()));
+    }
+    (meta.mode() & 0o002 != 0).then(|| format!("everyone may write it (mode {:o})", meta.mode() & 0o7777))
+}
+
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    durable::make_folder(folder).map_err(|error| Error::io(format!("cannot make {}: {}", folder.display(), cause(&error))))
+}
+
+/// A task whose update lock is held.
+#[derive(Debug)]
+pub struct Held<'a> {
+    store: &'a Store,
+    id: TaskId,
+    _lock: UpdateLock,
+}
+
+impl Held<'_> {
+    /// The card as it is now.
+    ///
+    /// # Errors
+    /// See `LoadError`.
+    pub fn load(&self) -> Result<(Document, Card), LoadError> {
+        self.store.load(&self.id)
+    }
+
+    /// Writes the card, and what happened into the history.
+    ///
+    /// # Errors
+    /// `BadData` when it would be no valid card or too large, `Io` when it could not be written.
+    pub fn replace(&self, mut document: Document, event: Event) -> Result<Document, Error> {
+        let id = self.id.as_str();
+        let now = self.store.clock.now();
+        let notes = document.adopt();
+        let revision = document.count("revision") + 1;
+        document.set("revision", revision);
+        document.set_time("updated_at", now);
+        let bytes = document.bytes_checked()?;
+        Document::parse(&bytes, id)
+            .map_err(|error| Error::data(format!("the card of {id} would not be valid: {}", error.detail)))?;
+        durable::replace(&self.store.folder, &format!("{id}.json"), &bytes).map_err(|error| match error {
+            ReplaceError::NotApplied(..) => Error::io(format!("cannot write the card of {id}: {error}; the old one is unchanged")),
+            ReplaceError::DurabilityUnknown(_) => Error::io(format!("the card of {id}: {error}")),
+        })?;
+        let mut events = vec![event];
+        if !notes.is_empty() {
+            events.push(Event::new("adopted").with("detail", notes.join("; ")));
+        }
+        self.note(revision, now, &events);
+        Ok(document)
+    }
+
+    /// Appends to the history without touching the card.
+    pub fn note(&self, revision: u64, at: Timestamp, events: &[Event]) {
+        let path = self.store.history_path(&self.id);
+        let made = path.parent().map_or(Ok(()), durable::make_folder);
+        if let Err(error) = made.and_then(|()| history::append(&path, revision, at, events)) {
+            // The card is the only source of state, and it is safe.
+            say(&format!(
+                "the card of {} is saved, but its history {} lacks the event: {}",
+                self.id,
+                path.display(),
+                cause(&error)
+            ));
+        }
+    }
+}
