@@ -1,1 +1,28 @@
-fn main() {}
+//! `card`: makes, shows and changes run cards.
+
+use std::process::ExitCode;
+
+use shared::cli::{self, Parsed};
+
+mod args;
+mod create;
+mod decide;
+mod show;
+
+use args::Verb;
+
+fn main() -> ExitCode {
+    cli::run("card", || match args::parse(lexopt::Parser::from_env())? {
+        Parsed::Print(text) => cli::print(&text),
+        Parsed::Run((common, verb)) => {
+            let (store, place) = common.open()?;
+            match verb {
+                Verb::Create(wanted) => create::create(&store, &place, &wanted),
+                Verb::Show(id) => show::show(&store, &id),
+                Verb::List(filter) => show::list(&store, &filter),
+                Verb::Log(id) => show::log(&store, &id),
+                Verb::Decide(decision) => decide::decide(&store, &decision),
+            }
+        }
+    })
+}

@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 use lexopt::{Parser, ValueExt};
 use serde_json::Value;
 
+use crate::entry::{absolute, check_name};
 use crate::exit::{Error, Exit, cause};
+use crate::id::TaskId;
 use crate::store::Store;
 use crate::time::{Clock, Timestamp};
 use crate::workspace::{Place, Surroundings};
@@ -99,6 +101,37 @@ pub fn pair(parser: &mut Parser, option: &str) -> Result<(String, String), Error
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Error::usage(format!("--{option}: {text:?} is not of the form NAME=VALUE"))),
+    }
+}
+
+/// An option's name of a phase, step or artifact.
+///
+/// # Errors
+/// `Usage`, naming the option.
+pub fn name(parser: &mut Parser, option: &str) -> Result<String, Error> {
+    let name = text(parser, option)?;
+    check_name(&format!("--{option}"), &name).map_err(Error::usage)?;
+    Ok(name)
+}
+
+/// `--artifact NAME=PATH`, with the path made absolute.
+///
+/// # Errors
+/// `Usage`.
+pub fn artifact(parser: &mut Parser) -> Result<(String, String), Error> {
+    let (name, path) = pair(parser, "artifact")?;
+    check_name("--artifact", &name).map_err(Error::usage)?;
+    Ok((name, absolute("--artifact", &path)?))
+}
+
+/// The one task ID of a command line.
+///
+/// # Errors
+/// `Usage` when it is none or there was one already.
+pub fn set_id(slot: &mut Option<TaskId>, text: &str) -> Result<(), Error> {
+    match slot.replace(text.parse().map_err(Error::usage)?) {
+        None => Ok(()),
+        Some(first) => Err(Error::usage(format!("{text:?} is one ID too many, after {first}"))),
     }
 }
 

@@ -21,13 +21,14 @@ const NO_PHASE: &str = "main";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     object: Map<String, Value>,
+    notes: Vec<String>,
 }
 
 impl Document {
     /// A document from an object.
     #[must_use]
     pub fn new(object: Map<String, Value>) -> Self {
-        Self { object }
+        Self { object, notes: Vec::new() }
     }
 
     /// Reads a whole card: everything in it, and as a `Card`.
@@ -37,7 +38,7 @@ impl Document {
     pub fn parse(bytes: &[u8], file_id: &str) -> Result<(Self, Card), CardError> {
         let card = Card::parse(bytes, file_id)?;
         let object = serde_json::from_slice(bytes).map_err(|error| CardError::new(Fault::Invalid, json_error(&error)))?;
-        Ok((Self { object }, card))
+        Ok((Self::new(object), card))
     }
 
     /// The card that this document is now.
@@ -200,8 +201,13 @@ impl Document {
         known.is_some()
     }
 
-    /// Gives a card that was written by others today's names, once. Returns what was noted.
-    pub fn adopt(&mut self) -> Vec<String> {
+    /// What `adopt` changed since the notes were last taken.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Gives a card that was written by others today's names, and notes what it changed.
+    pub fn adopt(&mut self) {
         let mut notes = Vec::new();
         for (old, new) in [("id", "task_id"), ("meta", "metadata")] {
             if self.object.contains_key(old) && !self.object.contains_key(new) {
@@ -219,7 +225,7 @@ impl Document {
         }
         self.adopt_artifacts(&mut notes);
         self.adopt_times(&mut notes);
-        notes
+        self.notes.append(&mut notes);
     }
 
     fn rename(&mut self, old: &str, new: &str) {
@@ -325,14 +331,16 @@ mod tests {
             r#"{"id":"t","status":"blocked","phase":"collect","created_at":"2026-11-30T01:00:00","meta":{"k":1},
                 "artifacts":{"raw":"/r","phase_plan":{"p":"/p"}},"checkpoints":[{"at":"2026-11-30 01:00:00"}]}"#,
         );
-        assert_eq!(document.adopt().len(), 6);
+        document.adopt();
+        assert_eq!(document.take_notes().len(), 6);
         assert_eq!(
             Value::Object(document.object().clone()),
             json!({"task_id":"t","status":"needs_attention","phase":"collect","created_at":"2026-11-30T01:00:00Z","metadata":{"k":1},
                 "artifacts":{"phase_plan":{"p":"/p"},"phase_collect":{"raw":"/r"}},"checkpoints":[{"at":"2026-11-30T01:00:00Z"}]})
         );
         assert_eq!(document.object().keys().next(), Some(&"task_id".to_owned()));
-        assert!(document.adopt().is_empty());
+        document.adopt();
+        assert!(document.take_notes().is_empty());
     }
 
     #[test]

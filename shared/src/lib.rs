@@ -3,7 +3,7 @@
 //! ```text
 //! id  time                     values
 //! shape  card  document        a card as it is read, and as it is written
-//! progress                     whether one card tells more than another
+//! entry  progress              what a checkpoint records, and whether it is more than before
 //! lock  durable  history       files: exclusion, replacing, the audit trail
 //! workspace  store             where the cards are; list, load, create, update
 //! attempt                      the cookie of an attempt, and fencing by it
@@ -19,6 +19,7 @@ pub mod card;
 pub mod cli;
 pub mod document;
 pub mod durable;
+pub mod entry;
 pub mod exit;
 pub mod facts;
 pub mod history;

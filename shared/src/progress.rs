@@ -50,7 +50,7 @@ fn artifacts(card: &Document) -> HashSet<(&str, &str, &str)> {
     for (phase, value) in phases.into_iter().flatten() {
         match value {
             Value::Object(paths) => {
-                all.extend(paths.iter().map(|(name, path)| (phase.as_str(), name.as_str(), path.as_str().unwrap_or_default())))
+                all.extend(paths.iter().map(|(name, path)| (phase.as_str(), name.as_str(), path.as_str().unwrap_or_default())));
             }
             other => all.extend(other.as_str().map(|path| ("", phase.as_str(), path))),
         }

@@ -181,6 +181,14 @@ impl Store {
         self.read(&entry.name, entry.regular, buffer)
     }
 
+    /// The same without trusting the listing or a short read.
+    ///
+    /// # Errors
+    /// As `read_entry`.
+    pub fn read_entry_carefully<'b>(&self, entry: &Entry, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
+        self.read(&entry.name, false, buffer)
+    }
+
     /// Loads a card, everything in it checked.
     ///
     /// # Errors
@@ -364,12 +372,14 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// The card as it is now.
+    /// The card as it is now, to be edited.
     ///
     /// # Errors
     /// See `LoadError`.
     pub fn load(&self) -> Result<(Document, Card), LoadError> {
-        self.store.load(&self.id)
+        let (mut document, card) = self.store.load(&self.id)?;
+        document.adopt();
+        Ok((document, card))
     }
 
     /// Writes the card, and what happened into the history.
@@ -379,7 +389,8 @@ impl Held<'_> {
     pub fn replace(&self, mut document: Document, event: Event) -> Result<Document, Error> {
         let id = self.id.as_str();
         let now = self.store.clock.now();
-        let notes = document.adopt();
+        document.adopt();
+        let notes = document.take_notes();
         let revision = document.count("revision") + 1;
         document.set("revision", revision);
         document.set_time("updated_at", now);

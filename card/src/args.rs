@@ -1,0 +1,256 @@
+//! The command line as plain data. Nothing is opened here.
+
+use lexopt::prelude::*;
+use serde_json::Value;
+use shared::card::Status;
+use shared::cli::{self, Common, Parsed, amount, artifact, count, name, pair, set_id, text};
+use shared::entry::{Entry, absolute};
+use shared::exit::Error;
+use shared::id::TaskId;
+
+const HELP: &str = include_str!("../help.txt");
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) enum Verb {
+    Create(Box<Create>),
+    Show(TaskId),
+    List(Filter),
+    Log(TaskId),
+    Decide(Box<Decision>),
+}
+
+/// `card create`.
+#[derive(Debug, Default)]
+pub(crate) struct Create {
+    pub(crate) id: Option<TaskId>,
+    pub(crate) task_type: String,
+    pub(crate) title: String,
+    pub(crate) status: Option<Status>,
+    pub(crate) adapter: Option<String>,
+    pub(crate) command: Vec<String>,
+    /// Fields that are written as they were given.
+    pub(crate) policy: Vec<(&'static str, Value)>,
+    pub(crate) manual_phases: Vec<String>,
+    pub(crate) steps: Vec<String>,
+    pub(crate) depends_on: Vec<TaskId>,
+    pub(crate) entry: Entry,
+}
+
+/// `card list`.
+#[derive(Debug, Default)]
+pub(crate) struct Filter {
+    pub(crate) statuses: Vec<Status>,
+    pub(crate) task_type: Option<String>,
+}
+
+/// What a person, or the task itself, decides about a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Complete,
+    Fail,
+    Block,
+    Cancel,
+    Approve,
+}
+
+/// `card complete` and its siblings.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    pub(crate) id: TaskId,
+    pub(crate) choice: Choice,
+    pub(crate) entry: Entry,
+    pub(crate) reason: Option<String>,
+    pub(crate) detail: Option<String>,
+}
+
+/// Parses everything.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>, Error> {
+    let mut common = Common::default();
+    let verb = loop {
+        match parser.next()? {
+            Some(Long("workspace")) => common.workspace = Some(parser.value()?.into()),
+            Some(Long("now")) => common.now = Some(cli::time(&mut parser, "now")?),
+            Some(Short('h') | Long("help")) => return Ok(Parsed::Print(HELP.to_owned())),
+            Some(Short('V') | Long("version")) => return Ok(Parsed::Print(cli::version())),
+            Some(Value(verb)) => break verb.string()?,
+            Some(other) => return Err(other.unexpected().into()),
+            None => {
+                return Err(Error::usage(
+                    "say what to do: create, show, list, log, complete, fail, block, cancel or approve; see --help",
+                ));
+            }
+        }
+    };
+    let mut line = Line { parser, common };
+    let parsed = match verb.as_str() {
+        "create" => create(&mut line)?,
+        "show" => one_id(&mut line, "show")?.map(Verb::Show),
+        "log" => one_id(&mut line, "log")?.map(Verb::Log),
+        "list" => list(&mut line)?,
+        "complete" => decision(&mut line, Choice::Complete)?,
+        "fail" => decision(&mut line, Choice::Fail)?,
+        "block" => decision(&mut line, Choice::Block)?,
+        "cancel" => decision(&mut line, Choice::Cancel)?,
+        "approve" => decision(&mut line, Choice::Approve)?,
+        other => return Err(Error::usage(format!("{other:?} is nothing that card does; see --help"))),
+    };
+    Ok(match parsed {
+        Answer::Verb(verb) => Parsed::Run((line.common, verb)),
+        Answer::Print(text) => Parsed::Print(text),
+    })
+}
+
+struct Line {
+    parser: lexopt::Parser,
+    common: Common,
+}
+
+enum Answer<T = Verb> {
+    Verb(T),
+    Print(String),
+}
+
+impl<T> Answer<T> {
+    fn map(self, make: impl FnOnce(T) -> Verb) -> Answer {
+        match self {
+            Self::Verb(value) => Answer::Verb(make(value)),
+            Self::Print(text) => Answer::Print(text),
+        }
+    }
+}
+
+fn create(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let mut wanted = Create::default();
+    let (mut task_type, mut title) = (None, None);
+    loop {
+        // Everything after `--` is the command, also what looks like an option.
+        if let Some(mut raw) = parser.try_raw_args()
+            && raw.peek() == Some("--".as_ref())
+        {
+            raw.next();
+            let words = raw.map(|word| {
+                word.into_string().map_err(|word| Error::usage(format!("the command has {word:?}, which is not UTF-8")))
+            });
+            wanted.command = words.collect::<Result<_, _>>()?;
+            if wanted.command.is_empty() {
+                return Err(Error::usage("there is no command after --"));
+            }
+            break;
+        }
+        let Some(arg) = parser.next()? else { break };
+        match arg {
+            Long("task-id") => set_id(&mut wanted.id, &text(parser, "task-id")?)?,
+            Value(id) => set_id(&mut wanted.id, &id.string()?)?,
+            Long("task-type") => task_type = Some(name(parser, "task-type")?),
+            Long("title") => title = Some(text(parser, "title")?),
+            Long("phase") => wanted.entry.phase = Some(name(parser, "phase")?),
+            Long("status") => wanted.status = Some(first_status(&text(parser, "status")?)?),
+            Long("resume-adapter") => wanted.adapter = Some(absolute("--resume-adapter", &text(parser, "resume-adapter")?)?),
+            Long("allow-auto-resume") => wanted.policy.push(("allow_auto_resume", true.into())),
+            Long("no-allow-auto-resume") => wanted.policy.push(("allow_auto_resume", false.into())),
+            Long("stale-after-minutes") => number(parser, &mut wanted, "stale-after-minutes", "stale_after_minutes")?,
+            Long("timeout-seconds") => number(parser, &mut wanted, "timeout-seconds", "timeout_seconds")?,
+            Long("cooldown-seconds") => number(parser, &mut wanted, "cooldown-seconds", "cooldown_seconds")?,
+            Long("give-up-after-minutes") => number(parser, &mut wanted, "give-up-after-minutes", "give_up_after_minutes")?,
+            Long("max-retries") => wanted.policy.push(("max_retries", count(parser, "max-retries")?.into())),
+            Long("max-failures") => wanted.policy.push(("max_failures", count(parser, "max-failures")?.into())),
+            Long("manual-phase") => wanted.manual_phases.push(name(parser, "manual-phase")?),
+            Long("step") => wanted.steps.push(name(parser, "step")?),
+            Long("depends-on") => wanted.depends_on.push(text(parser, "depends-on")?.parse().map_err(Error::usage)?),
+            Long("artifact") => wanted.entry.artifacts.push(artifact(parser)?),
+            Long("meta") => insert(&mut wanted.entry.metadata, pair(parser, "meta")?),
+            Long("context") => insert(&mut wanted.entry.context, pair(parser, "context")?),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    wanted.task_type = task_type.ok_or_else(|| Error::usage("create: --task-type is missing"))?;
+    wanted.title = title.ok_or_else(|| Error::usage("create: --title is missing"))?;
+    if wanted.adapter.is_some() && !wanted.command.is_empty() {
+        return Err(Error::usage("create: --resume-adapter and a command after -- exclude each other"));
+    }
+    Ok(Answer::Verb(Verb::Create(Box::new(wanted))))
+}
+
+fn list(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let mut filter = Filter::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("status") => {
+                filter.statuses.push(text(parser, "status")?.parse().map_err(|why| Error::usage(format!("--status: {why}")))?);
+            }
+            Long("task-type") => filter.task_type = Some(text(parser, "task-type")?),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Answer::Verb(Verb::List(filter)))
+}
+
+fn one_id(line: &mut Line, verb: &str) -> Result<Answer<TaskId>, Error> {
+    let Line { parser, common } = line;
+    let mut id = None;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
+            Value(word) => set_id(&mut id, &word.string()?)?,
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    id.map(Answer::Verb).ok_or_else(|| Error::usage(format!("{verb}: say which task")))
+}
+
+fn decision(line: &mut Line, choice: Choice) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let mut id = None;
+    let (mut entry, mut reason, mut detail) = (Entry::default(), None, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
+            Value(word) => set_id(&mut id, &word.string()?)?,
+            Long("message") => entry.message = Some(text(parser, "message")?),
+            Long("phase") => entry.phase = Some(name(parser, "phase")?),
+            Long("artifact") => entry.artifacts.push(artifact(parser)?),
+            Long("meta") => insert(&mut entry.metadata, pair(parser, "meta")?),
+            Long("reason") if choice == Choice::Block => reason = Some(name(parser, "reason")?),
+            Long("detail") if choice == Choice::Block => detail = Some(text(parser, "detail")?),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let id = id.ok_or_else(|| Error::usage("say which task"))?;
+    Ok(Answer::Verb(Verb::Decide(Box::new(Decision { id, choice, entry, reason, detail }))))
+}
+
+fn first_status(text: &str) -> Result<Status, Error> {
+    match text.parse() {
+        Ok(status @ (Status::Pending | Status::Running)) => Ok(status),
+        _ => Err(Error::usage(format!("--status: {text:?} is no status to begin with: pending, running"))),
+    }
+}
+
+fn number(parser: &mut lexopt::Parser, wanted: &mut Create, option: &str, field: &'static str) -> Result<(), Error> {
+    let value = amount(parser, option)?;
+    wanted.policy.push((field, shared::signal::number(value)));
+    Ok(())
+}
+
+fn insert(object: &mut serde_json::Map<String, Value>, (name, value): (String, String)) {
+    object.insert(name, value.into());
+}

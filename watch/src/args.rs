@@ -1,0 +1,77 @@
+//! The command line as plain data. Nothing is opened here.
+
+use lexopt::prelude::*;
+use shared::cli::{self, Common, Parsed, set_id, text};
+use shared::exit::Error;
+use shared::id::TaskId;
+
+const HELP: &str = include_str!("../help.txt");
+
+/// How signals are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Jsonl,
+    Text,
+    Report,
+    Ids,
+}
+
+/// What to look for and how to say it.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) common: Common,
+    pub(crate) task_type: Option<String>,
+    /// Without a format: text on a terminal, JSON Lines elsewhere.
+    pub(crate) format: Option<Format>,
+    pub(crate) exit_status: bool,
+    /// All verdicts, or that of one task.
+    pub(crate) explain: Option<Option<TaskId>>,
+}
+
+/// Parses everything.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
+    let (mut explain, mut id) = (false, None);
+    let mut wanted = Wanted { common: Common::default(), task_type: None, format: None, exit_status: false, explain: None };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("task-type") => wanted.task_type = Some(text(&mut parser, "task-type")?),
+            Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
+            Long("report") => wanted.format = Some(Format::Report),
+            Long("exit-status") => wanted.exit_status = true,
+            Long("explain") => {
+                explain = true;
+                if let Some(value) = parser.optional_value() {
+                    set_id(&mut id, &value.string()?)?;
+                }
+            }
+            Value(word) if explain => set_id(&mut id, &word.string()?)?,
+            Long("workspace") => wanted.common.workspace = Some(parser.value()?.into()),
+            Long("now") => wanted.common.now = Some(cli::time(&mut parser, "now")?),
+            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
+            Short(option) => return Err(other_watch(&format!("option -{option}"))),
+            Value(word) => return Err(other_watch(&format!("argument {word:?}"))),
+            other @ Long(_) => return Err(other.unexpected().into()),
+        }
+    }
+    wanted.explain = explain.then_some(id);
+    Ok(Parsed::Run(wanted))
+}
+
+fn format(text: &str) -> Result<Format, Error> {
+    match text {
+        "jsonl" => Ok(Format::Jsonl),
+        "text" => Ok(Format::Text),
+        "report" => Ok(Format::Report),
+        "ids" => Ok(Format::Ids),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format: jsonl, text, report, ids"))),
+    }
+}
+
+/// For whoever meant the program that repeats a command.
+fn other_watch(what: &str) -> Error {
+    Error::usage(format!(
+        "invalid {what}: this is task-recovery's watch, which looks after run cards; \
+         the one of procps that repeats a command is usually /usr/bin/watch; see --help"
+    ))
+}

@@ -1,0 +1,59 @@
+//! Prints a line for every card that is not quiet.
+
+use std::path::Path;
+
+use shared::cli::Output;
+use shared::exit::{Error, Exit};
+use shared::facts::Observer;
+use shared::last_pass::LastPass;
+use shared::signal::{self, Line};
+use shared::store::Store;
+use shared::verdict::Verdict;
+
+use crate::args::{Format, Wanted};
+use crate::look::{Found, look_at_all};
+
+/// Looks at all cards and prints what they need.
+pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wanted: &Wanted) -> Result<Exit, Error> {
+    let mut output = Output::new();
+    let format = wanted.format.unwrap_or(if output.is_terminal() { Format::Text } else { Format::Jsonl });
+    let mut collected = Vec::new();
+    let mut needs_person = false;
+    look_at_all(store, observer, &mut |found| {
+        let Some(line) = line(store.folder(), &found, wanted.task_type.as_deref()) else { return Ok(true) };
+        needs_person |= line.needs_person();
+        match format {
+            Format::Jsonl => output.json_line(&line.0.into())?,
+            Format::Text => output.text(&(signal::sentence(&line) + "\n"))?,
+            Format::Ids if line.needs_person() => {}
+            Format::Ids => output.text(&format!("{}\n", line.text("task_id")))?,
+            Format::Report => collected.push(line),
+        }
+        Ok(!output.is_closed())
+    })?;
+    if format == Format::Report {
+        output.json(&signal::report(&collected, |line| !last_pass.told.contains(&line.told())))?;
+    }
+    output.finish()?;
+    Ok(if wanted.exit_status && needs_person { Exit::NeedsPerson } else { Exit::Done })
+}
+
+/// The line for a card, if it is not quiet and of the wanted type. Of a broken card nobody knows the type.
+fn line(folder: &Path, found: &Found<'_>, task_type: Option<&str>) -> Option<Line> {
+    match found {
+        Found::Broken { id_text, error } => {
+            Some(signal::broken(id_text, error, &folder.join(format!("{id_text}.json")).to_string_lossy()))
+        }
+        Found::Judged { card, facts, verdict, now } => {
+            if task_type.is_some_and(|wanted| wanted != card.task_type) {
+                return None;
+            }
+            match verdict {
+                Verdict::Quiet(_) => None,
+                Verdict::Ready => Some(signal::ready(card)),
+                Verdict::Alert(due) => Some(signal::alert(card, facts, *due, *now)),
+                Verdict::Attention(attention) => Some(signal::needs_attention(card, attention)),
+            }
+        }
+    }
+}
