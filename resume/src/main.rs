@@ -1,1 +1,31 @@
-fn main() {}
+//! `resume`: brings tasks back, under supervision, from their last checkpoint.
+
+use std::process::ExitCode;
+
+use shared::cli::{self, Parsed};
+
+mod answer;
+mod args;
+mod attempt;
+mod claim;
+mod contain;
+mod dry_run;
+mod items;
+mod pass;
+mod pool;
+mod processes;
+mod settle;
+mod signals;
+mod spawn;
+mod step;
+mod supervise;
+
+fn main() -> ExitCode {
+    cli::run("resume", || match args::parse(lexopt::Parser::from_env())? {
+        Parsed::Print(text) => cli::print(&text),
+        Parsed::Run(wanted) => {
+            let (store, _) = wanted.common.open()?;
+            pass::run(&store, &wanted)
+        }
+    })
+}

@@ -77,7 +77,8 @@ impl Logs {
     /// Those of open and flock; files that were made are removed again.
     pub fn make(&self) -> io::Result<LockedLogs> {
         let make = || -> io::Result<LockedLogs> {
-            Ok(LockedLogs { input: make_locked(&self.input())?, out: make_locked(&self.out())?, err: make_locked(&self.err())? })
+            let input = make_locked(&self.input())?;
+            Ok(LockedLogs { input, outputs: Some((make_locked(&self.out())?, make_locked(&self.err())?)) })
         };
         make().inspect_err(|_| self.remove())
     }
@@ -96,10 +97,14 @@ impl Logs {
 pub struct LockedLogs {
     /// Held by the supervisor alone.
     pub input: File,
-    /// To become the attempt's stdout.
-    pub out: File,
-    /// To become the attempt's stderr.
-    pub err: File,
+    outputs: Option<(File, File)>,
+}
+
+impl LockedLogs {
+    /// The files to become the attempt's stdout and stderr. Once only: whoever keeps a copy keeps the attempt alive.
+    pub fn take_outputs(&mut self) -> Option<(File, File)> {
+        self.outputs.take()
+    }
 }
 
 fn make_locked(path: &Path) -> io::Result<File> {

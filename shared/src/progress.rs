@@ -13,16 +13,15 @@ use crate::document::Document;
 /// Whether `after` holds progress over `before`.
 #[must_use]
 pub fn between(before: &Document, after: &Document) -> bool {
-    !reached(before).contains(after.text("phase"))
+    reaches_further(before, after)
         || is_new(&checkpoints(before), &checkpoints(after))
         || is_new(&artifacts(before), &artifacts(after))
-        || is_new(&steps_done(before), &steps_done(after))
 }
 
-/// Whether this phase was reached before, as far as the card remembers.
+/// Whether `after` is in a phase, or has done a step, that `before` had not reached.
 #[must_use]
-pub fn has_reached(card: &Document, phase: &str) -> bool {
-    reached(card).contains(phase)
+pub fn reaches_further(before: &Document, after: &Document) -> bool {
+    !reached(before).contains(after.text("phase")) || is_new(&steps_done(before), &steps_done(after))
 }
 
 fn is_new<T: std::hash::Hash + Eq>(before: &HashSet<T>, after: &HashSet<T>) -> bool {
@@ -81,7 +80,8 @@ mod tests {
     fn what_counts_and_what_does_not() {
         let before = card();
         let at = Timestamp::from_unix_ms(1000);
-        let cases: [(&str, bool, &dyn Fn(&mut Document)); 11] = [
+        type Change<'a> = &'a dyn Fn(&mut Document);
+        let cases: [(&str, bool, Change<'_>); 11] = [
             ("nothing", false, &|_| ()),
             ("the same message again", false, &|card| card.add_checkpoint("collect", "started", at)),
             ("a new message", true, &|card| card.add_checkpoint("collect", "250 of 1000", at)),

@@ -208,11 +208,19 @@ impl Store {
         history::read(&path).map_err(|error| Error::io(format!("cannot read {}: {}", path.display(), cause(&error))))
     }
 
-    /// Takes the update lock of a task. The task need not exist.
+    /// Takes the update lock of a task.
     ///
     /// # Errors
-    /// `Refused` as root in another user's folder, `Busy` when another process holds it for long, `Io`.
+    /// `NoTask`, `Refused` as root in another user's folder, `Busy` when another process holds it for long, `Io`.
     pub fn lock(&self, id: &TaskId) -> Result<Held<'_>, Error> {
+        // So that a mistyped ID leaves no lock file behind. Whether the card is still there is seen under the lock.
+        if fs::symlink_metadata(self.card_path(id)).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Err(LoadError::Missing.about(id.as_str()));
+        }
+        self.lock_name(id)
+    }
+
+    fn lock_name(&self, id: &TaskId) -> Result<Held<'_>, Error> {
         self.refuse_root()?;
         let locks = self.folder.join(".locks");
         make_folder(&locks)?;
@@ -228,9 +236,6 @@ impl Store {
     where
         F: FnOnce(&mut Document, &Card, Timestamp) -> Result<Option<Event>, Error>,
     {
-        if !self.folder.is_dir() {
-            return Err(LoadError::Missing.about(id.as_str()));
-        }
         let held = self.lock(id)?;
         let (mut document, card) = held.load().map_err(|error| error.about(id.as_str()))?;
         match change(&mut document, &card, self.clock.now())? {
@@ -244,8 +249,9 @@ impl Store {
     /// # Errors
     /// `Exists` when there is one, filed away or not; those of lock and write.
     pub fn create(&self, id: &TaskId, document: Document, event: Event) -> Result<Document, Error> {
+        self.refuse_root()?;
         make_folder(&self.folder)?;
-        let held = self.lock(id)?;
+        let held = self.lock_name(id)?;
         for folder in [self.folder.clone(), self.folder.join("archive")] {
             let path = folder.join(format!("{id}.json"));
             if fs::symlink_metadata(&path).is_ok() {

@@ -269,7 +269,8 @@ fn closed_gate(card: &Card, facts: &Facts, request: Request, due: Option<Due>, n
     let since = due.map(|due| due.since).or(card.created_at);
     let closed = |reason: &str, detail: String| Some(Attention { reason: reason.to_owned(), detail, since });
     let permitted = card.is_permitted();
-    let forced = request == Request::Forced;
+    // Force never ends a living attempt that would not be ended by itself.
+    let forced = request == Request::Forced && due.is_none_or(|due| due.reason != "attempt_silent");
     let named_start = due.is_none() && request == Request::Named;
     let continued = request == Request::Continued;
 

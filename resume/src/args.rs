@@ -1,0 +1,110 @@
+//! The command line as plain data. Nothing is opened here.
+
+use lexopt::prelude::*;
+use shared::cli::{self, Common, Parsed, amount, count, text};
+use shared::exit::Error;
+use shared::id::TaskId;
+use shared::verdict::Request;
+
+const HELP: &str = include_str!("../help.txt");
+/// Attempts at a time.
+const JOBS: u64 = 4;
+/// Seconds between TERM and KILL.
+const GRACE_SECONDS: f64 = 10.0;
+
+/// How lines are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Jsonl,
+    Text,
+    Report,
+}
+
+/// What to bring back, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) common: Common,
+    /// The tasks that were named; empty when they come down the pipe.
+    pub(crate) ids: Vec<TaskId>,
+    pub(crate) jobs: u64,
+    /// Instead of the cards' own.
+    pub(crate) timeout_seconds: Option<f64>,
+    pub(crate) grace_seconds: f64,
+    /// Without a format: text on a terminal, JSON Lines elsewhere.
+    pub(crate) format: Option<Format>,
+    pub(crate) dry_run: bool,
+    pub(crate) force: bool,
+    pub(crate) wait_seconds: f64,
+    pub(crate) exit_status: bool,
+    /// Set by a pool for its members: who asked for the one task that is given.
+    pub(crate) member: Option<Request>,
+}
+
+/// Parses everything.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
+    let mut wanted = Wanted {
+        common: Common::default(),
+        ids: Vec::new(),
+        jobs: JOBS,
+        timeout_seconds: None,
+        grace_seconds: GRACE_SECONDS,
+        format: None,
+        dry_run: false,
+        force: false,
+        wait_seconds: 0.0,
+        exit_status: false,
+        member: None,
+    };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("task-id") => wanted.ids.push(text(&mut parser, "task-id")?.parse().map_err(Error::usage)?),
+            Value(word) => wanted.ids.push(word.string()?.parse().map_err(Error::usage)?),
+            Long("jobs") | Short('j') => wanted.jobs = count(&mut parser, "jobs")?.max(1),
+            Long("timeout-seconds") => wanted.timeout_seconds = Some(amount(&mut parser, "timeout-seconds")?),
+            Long("grace-seconds") => wanted.grace_seconds = amount(&mut parser, "grace-seconds")?,
+            Long("wait-seconds") => wanted.wait_seconds = amount(&mut parser, "wait-seconds")?,
+            Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
+            Long("report") => wanted.format = Some(Format::Report),
+            Long("dry-run") => wanted.dry_run = true,
+            Long("force") => wanted.force = true,
+            Long("exit-status") => wanted.exit_status = true,
+            Long("pool-member") => wanted.member = Some(request(&text(&mut parser, "pool-member")?)?),
+            Long("workspace") => wanted.common.workspace = Some(parser.value()?.into()),
+            Long("now") => wanted.common.now = Some(cli::time(&mut parser, "now")?),
+            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if wanted.force && wanted.ids.is_empty() {
+        return Err(Error::usage("--force is for tasks that are named as arguments; name them"));
+    }
+    Ok(Parsed::Run(wanted))
+}
+
+fn format(text: &str) -> Result<Format, Error> {
+    match text {
+        "jsonl" => Ok(Format::Jsonl),
+        "text" => Ok(Format::Text),
+        "report" => Ok(Format::Report),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format: jsonl, text, report"))),
+    }
+}
+
+/// The word for a member's `--pool-member`.
+pub(crate) fn request_word(request: Request) -> &'static str {
+    match request {
+        Request::Pass => "pass",
+        Request::Named | Request::Continued => "named",
+        Request::Forced => "forced",
+    }
+}
+
+fn request(word: &str) -> Result<Request, Error> {
+    match word {
+        "pass" => Ok(Request::Pass),
+        "named" => Ok(Request::Named),
+        "forced" => Ok(Request::Forced),
+        _ => Err(Error::usage("--pool-member is for resume itself")),
+    }
+}

@@ -1,0 +1,192 @@
+//! One task's turn: claim, supervise, settle, and again while the adapter asks for it.
+
+use std::time::{Duration, Instant};
+
+use shared::card::Card;
+use shared::cli::say;
+use shared::exit::{Error, Exit};
+use shared::facts::Observer;
+use shared::history::Event;
+use shared::signal::Line;
+use shared::store::{LoadError, Store};
+use shared::verdict::Request;
+
+use crate::answer;
+use crate::args::Wanted;
+use crate::claim::{Claim, Claimed, claim};
+use crate::contain::Target;
+use crate::items::Item;
+use crate::settle::{Ended, Settled, settle};
+use crate::signals::Signals;
+use crate::supervise::{End, Limits, supervise};
+
+/// The longest stderr that a card keeps, in bytes.
+const STDERR_TAIL_BYTES: u64 = 4096;
+/// Attempts at settling when another process holds the card's lock.
+const SETTLE_TRIES: usize = 3;
+
+/// Everything that a task's turn needs.
+pub(crate) struct Turn<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) observer: &'a Observer,
+    pub(crate) wanted: &'a Wanted,
+    pub(crate) signals: &'a mut Signals,
+}
+
+impl Turn<'_> {
+    /// Brings a task back. Returns what is to be said about it.
+    pub(crate) fn take(&mut self, item: &Item) -> Result<Vec<Line>, Error> {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut request = item.request;
+        let mut first: Option<Line> = None;
+        loop {
+            let mut claimed = match self.claim_or_wait(item, request)? {
+                Claim::Ours(claimed) => claimed,
+                Claim::Contain(card) => {
+                    lines.push(self.contain(&card)?);
+                    return Ok(lines);
+                }
+                Claim::NotNow { line, explanation, .. } => {
+                    explanation.iter().for_each(|text| say(text));
+                    lines.extend(first);
+                    lines.push(line);
+                    return Ok(lines);
+                }
+            };
+            let limits = Limits {
+                timeout_seconds: self.wanted.timeout_seconds.unwrap_or_else(|| claimed.card.timeout_seconds()),
+                grace_seconds: self.wanted.grace_seconds,
+            };
+            let end = supervise(self.store, &mut claimed, limits, self.signals);
+            let settled = self.settle(&claimed, end)?;
+            let line = joined(first.take(), settled.line);
+            if !settled.again || self.signals.first().is_some() {
+                lines.push(line);
+                return Ok(lines);
+            }
+            first = Some(line);
+            request = Request::Continued;
+        }
+    }
+
+    /// Claims, waiting for a task that will be due soon if that was asked for.
+    fn claim_or_wait(&mut self, item: &Item, request: Request) -> Result<Claim, Error> {
+        let start = Instant::now();
+        loop {
+            let answer = claim(self.store, self.observer, &item.id, request)?;
+            let Claim::NotNow { until: Some(until), .. } = &answer else { return Ok(answer) };
+            let ahead = until.seconds_since(self.store.clock().now()).max(0.0);
+            let left = self.wanted.wait_seconds - start.elapsed().as_secs_f64();
+            if ahead > left || self.signals.first().is_some() {
+                return Ok(answer);
+            }
+            let wait = Duration::from_secs_f64(ahead.clamp(0.01, 1.0));
+            if !self.signals.wait(&[], wait).is_empty() {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn settle(&self, claimed: &Claimed, end: End) -> Result<Settled, Error> {
+        let stderr = answer::tail(&claimed.logs.err(), STDERR_TAIL_BYTES);
+        let ended = Ended {
+            given: &claimed.given,
+            number: claimed.number,
+            first_start: claimed.first_start,
+            answer: match claimed.card.is_plain_command() {
+                true => Ok(None),
+                false => answer::read(&claimed.logs.out(), self.store.workspace()),
+            },
+            why: end.why,
+            output_held: claimed.logs.attempt_alive(),
+            left: end.left.iter().map(|pid| pid.as_raw()).collect(),
+            stderr_tail: shared::document::cut(String::from_utf8_lossy(&stderr).trim()),
+            stderr_log: claimed.logs.err().to_string_lossy().into_owned(),
+        };
+        let mut tries = 1;
+        loop {
+            match self.try_settle(claimed, &ended) {
+                Err(error) if error.exit == Exit::Busy && tries < SETTLE_TRIES => tries += 1,
+                result => return result,
+            }
+        }
+    }
+
+    fn try_settle(&self, claimed: &Claimed, ended: &Ended<'_>) -> Result<Settled, Error> {
+        let id = &claimed.id;
+        let gone = || {
+            say(&format!("the card of {id} went away while attempt {} was running", claimed.number));
+            Ok(superseded(claimed))
+        };
+        let held = match self.store.lock(id) {
+            Err(error) if error.exit == Exit::NoTask => return gone(),
+            held => held?,
+        };
+        let (mut document, card) = match held.load() {
+            Ok(loaded) => loaded,
+            Err(LoadError::Missing) => return gone(),
+            Err(error) => return Err(error.about(id.as_str())),
+        };
+        let ours = card.run.as_ref().is_none_or(|run| run.token == claimed.token && run.attempt == claimed.number);
+        if card.attempt != claimed.number || !ours {
+            let event = Event::new("superseded").with("by", "resume").with("attempt", claimed.number);
+            held.note(card.revision, self.store.clock().now(), &[event]);
+            return Ok(superseded(claimed));
+        }
+        let now = self.store.clock().now();
+        let settled = settle(&mut document, &card, ended, now)?;
+        let event = Event::new("settled").with("by", "resume").with("attempt", claimed.number).with("outcome", settled.kind);
+        let event = event.with("from_phase", claimed.given.text("phase")).with("to_phase", document.text("phase"));
+        if settled.changed {
+            held.replace(document, event)?;
+        } else {
+            held.note(card.revision, now, &[event]);
+        }
+        Ok(settled)
+    }
+
+    /// Ends the attempt of a task that was cancelled when its supervisor was gone.
+    fn contain(&mut self, card: &Card) -> Result<Line, Error> {
+        let id = card.task_id();
+        let task = id.parse().map_err(Error::data)?;
+        let Some(run) = &card.run else { return Ok(Line::new("skipped", id).with("reason", "cancelled")) };
+        let logs = shared::liveness::Logs::new(self.store.logs_folder(id), run.attempt);
+        let first = card.outcome.as_ref().map_or(1, |outcome| outcome.attempt + 1).min(run.attempt);
+        let target = Target {
+            group: None,
+            task_id: id.to_owned(),
+            token: run.token.clone(),
+            first,
+            last: run.attempt,
+            logs: vec![logs.out(), logs.err()],
+        };
+        let left = target.end(self.wanted.grace_seconds, self.signals);
+        if !left.is_empty() || logs.attempt_alive() {
+            let pids: Vec<String> = left.iter().map(ToString::to_string).collect();
+            let detail = format!("processes {} could not be ended; end them by hand", pids.join(", "));
+            let line = Line::new("needs_attention", id).with("phase", card.phase.as_str()).with("reason", "attempt_not_contained");
+            return Ok(line.with("detail", detail).with("next", format!("card log {id}")));
+        }
+        self.store.update(&task, |document, now_card, _| {
+            let same = now_card.run.as_ref().is_some_and(|now| now.attempt == run.attempt && now.token == run.token);
+            Ok((same && document.remove("run").is_some())
+                .then(|| Event::new("contained").with("by", "resume").with("attempt", run.attempt)))
+        })?;
+        Ok(Line::new("contained", id).with("attempt", run.attempt))
+    }
+}
+
+fn superseded(claimed: &Claimed) -> Settled {
+    let line = Line::new("skipped", claimed.id.as_str()).with("reason", "superseded").with("attempt", claimed.number);
+    Settled { changed: false, kind: "superseded", line, again: false }
+}
+
+/// Attempts that follow each other at once are told as one: from the first one's phase to the last one's.
+fn joined(first: Option<Line>, last: Line) -> Line {
+    let Some(first) = first else { return last };
+    let same_kind = matches!(last.text("signal"), "recovery" | "started");
+    match first.0.get("from_phase") {
+        Some(from) if same_kind => last.with("from_phase", from.clone()),
+        _ => last,
+    }
+}

@@ -1,0 +1,101 @@
+//! Ending the processes of an attempt: TERM and CONT, a grace, KILL.
+//!
+//! Who belongs to it is asked anew each time, and once more right before each signal, because a
+//! pid may be somebody else's by then. A process group is signalled as a whole while its leader
+//! is not reaped: until then its number cannot be given to others.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+use shared::attempt::Cookie;
+
+use crate::processes;
+use crate::signals::Signals;
+
+/// How long processes get to be gone after KILL.
+pub(crate) const KILL_SECONDS: f64 = 5.0;
+/// How often it is looked whether they are gone.
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
+
+/// Whom to end.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// A group whose leader is a child of ours that is not reaped yet.
+    pub(crate) group: Option<Pid>,
+    /// The task and its token.
+    pub(crate) task_id: String,
+    pub(crate) token: String,
+    /// Attempts with these numbers.
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    /// Logs whose locks must be free.
+    pub(crate) logs: Vec<PathBuf>,
+}
+
+impl Target {
+    fn fits(&self, cookie: &Cookie) -> bool {
+        cookie.task_id == self.task_id && cookie.token == self.token && (self.first..=self.last).contains(&cookie.attempt)
+    }
+
+    /// The living ones.
+    pub(crate) fn members(&self) -> Vec<Pid> {
+        let mut members = self.group.map(processes::of_group).unwrap_or_default();
+        members.extend(processes::carriers(&|cookie| self.fits(cookie)));
+        members.extend(processes::lock_holders(&self.logs));
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
+    /// Whether anyone lives: where processes are not visible, as far as the group tells.
+    pub(crate) fn is_gone(&self, leader_gone: bool) -> bool {
+        if processes::are_visible() {
+            return self.members().is_empty();
+        }
+        // A group of zombies still answers; without /proc the leader's end and a group that is gone are all there is to see.
+        leader_gone && self.group.is_none_or(|group| killpg(group, None).is_err())
+    }
+
+    /// Sends a signal to all of them.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // Fails when the group is gone, which is what is wanted.
+            killpg(group, signal).ok();
+        }
+        for pid in self.members() {
+            let in_group = self.group.is_some_and(|group| processes::is_in_group(pid, group));
+            let still_ours = processes::carries(pid, &|cookie| self.fits(cookie)) || processes::holds_lock(pid, &self.logs);
+            if !in_group && still_ours {
+                kill(pid, signal).ok();
+            }
+        }
+    }
+
+    /// Asks them to end, then ends them. Returns those that are left.
+    pub(crate) fn end(&self, grace_seconds: f64, signals: &mut Signals) -> Vec<Pid> {
+        if self.members().is_empty() {
+            return Vec::new();
+        }
+        self.signal(Signal::SIGTERM);
+        self.signal(Signal::SIGCONT);
+        self.wait_gone(grace_seconds, signals, false);
+        self.signal(Signal::SIGKILL);
+        self.wait_gone(KILL_SECONDS, signals, true);
+        self.members()
+    }
+
+    fn wait_gone(&self, seconds: f64, signals: &mut Signals, killing: bool) {
+        let start = Instant::now();
+        while !self.members().is_empty() && start.elapsed().as_secs_f64() < seconds {
+            let stopped = !signals.wait(&[], LOOK).is_empty();
+            if stopped && !killing {
+                return;
+            }
+            if killing {
+                self.signal(Signal::SIGKILL);
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A pool: this program once per task, at most `--jobs` at a time.
+//!
+//! A member supervises its one attempt in a process of its own, so that one that hangs, or is
+//! killed, delays and loses no other. Members are in process groups of their own: a Ctrl-C at the
+//! terminal reaches them once, relayed, and not twice, which would mean KILL. A pool that is
+//! killed leaves members that finish, settle and find nobody to tell.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use shared::cli::say;
+use shared::exit::{Error, Exit, cause};
+use shared::signal::Line;
+use shared::store::Store;
+
+use crate::args::{Wanted, request_word};
+use crate::items::Item;
+use crate::pass::{Errors, Teller};
+use crate::signals::Signals;
+
+/// Nothing is waited for this long without looking again.
+const TICK: Duration = Duration::from_secs(60);
+
+struct Member {
+    item: Item,
+    child: Child,
+    output: ChildStdout,
+    text: Vec<u8>,
+    lines: usize,
+}
+
+/// Runs all tasks and tells their lines as they come.
+pub(crate) fn run(
+    store: &Store,
+    wanted: &Wanted,
+    tasks: &[Item],
+    signals: &mut Signals,
+    teller: &mut Teller<'_>,
+    errors: &mut Errors,
+) -> Result<(), Error> {
+    let mut waiting: VecDeque<&Item> = tasks.iter().collect();
+    let mut members: Vec<Member> = Vec::new();
+    let mut first_failure = None;
+    loop {
+        while signals.first().is_none() && (members.len() as u64) < wanted.jobs {
+            let Some(item) = waiting.pop_front() else { break };
+            match start(store, wanted, item) {
+                Ok(member) => members.push(member),
+                Err(error) => {
+                    say(&error.message);
+                    errors.note(error.exit);
+                }
+            }
+        }
+        if members.is_empty() {
+            // A reader that is gone or a full disk stops no member: it is told when all are settled.
+            return first_failure.map_or(Ok(()), Err);
+        }
+        let outputs: Vec<&dyn AsFd> = members.iter().map(|member| &member.output as &dyn AsFd).collect();
+        for signal in signals.wait(&outputs, TICK) {
+            members.iter().for_each(|member| relay(member, signal));
+        }
+        let mut running = Vec::new();
+        for mut member in members {
+            let ended = member.read(|line| {
+                if let Err(error) = teller.tell(line) {
+                    first_failure.get_or_insert(error);
+                }
+            });
+            if ended { member.reap(errors) } else { running.push(member) }
+        }
+        members = running;
+    }
+}
+
+fn start(store: &Store, wanted: &Wanted, item: &Item) -> Result<Member, Error> {
+    let failed = |error: &std::io::Error| Error::io(format!("cannot start a supervisor for {}: {}", item.id, cause(error)));
+    // The file that this process runs, also when it was replaced or removed since.
+    let own = Path::new("/proc/self/exe");
+    let own = if own.exists() { own.to_owned() } else { std::env::current_exe().map_err(|error| failed(&error))? };
+    let mut command = Command::new(own);
+    command.arg0("resume").args(["--pool-member", request_word(item.request), "--format", "jsonl"]);
+    command.arg("--grace-seconds").arg(wanted.grace_seconds.to_string());
+    command.arg("--wait-seconds").arg(wanted.wait_seconds.to_string());
+    if let Some(seconds) = wanted.timeout_seconds {
+        command.arg("--timeout-seconds").arg(seconds.to_string());
+    }
+    if store.clock().is_replaced() {
+        command.arg("--now").arg(store.clock().now().to_string());
+    }
+    match &wanted.common.workspace {
+        Some(workspace) => drop(command.arg("--workspace").arg(workspace)),
+        None => drop(command.env("TASK_RUNS_DIR", store.folder())),
+    }
+    command.arg("--task-id").arg(item.id.as_str()).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().map_err(|error| failed(&error))?;
+    let output = child.stdout.take().ok_or_else(|| Error::io("a supervisor has no stdout"))?;
+    Ok(Member { item: item.clone(), child, output, text: Vec::new(), lines: 0 })
+}
+
+fn relay(member: &Member, signal: i32) {
+    let pid = i32::try_from(member.child.id()).map(Pid::from_raw);
+    if let (Ok(pid), Ok(signal)) = (pid, Signal::try_from(signal)) {
+        // It is a child that is not reaped yet: the number is still its own.
+        kill(pid, signal).ok();
+    }
+}
+
+impl Member {
+    /// Takes what it printed. Returns whether it closed its output, as only its end does.
+    fn read(&mut self, mut tell: impl FnMut(Line)) -> bool {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        let mut buffer = [0; 8192];
+        loop {
+            let mut look = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
+            if !matches!(poll(&mut look, PollTimeout::ZERO), Ok(1..)) {
+                return false;
+            }
+            match self.output.read(&mut buffer) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return true,
+                Ok(count) => self.text.extend_from_slice(&buffer[..count]),
+            }
+            while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.text.drain(..=end).collect();
+                if let Ok(fields) = serde_json::from_slice(&line) {
+                    self.lines += 1;
+                    tell(Line(fields));
+                }
+            }
+        }
+    }
+
+    fn reap(mut self, errors: &mut Errors) {
+        let id = &self.item.id;
+        match self.child.wait().map(|status| status.code()) {
+            Ok(Some(0)) => {}
+            Ok(Some(code @ (65..=78))) => errors.note(exit_of(code)),
+            Ok(Some(128..)) => {}
+            Ok(None) => say(&format!("the supervisor of {id} was killed; the next pass looks at the task again")),
+            Ok(Some(code)) => {
+                say(&format!("the supervisor of {id} ended with exit status {code}"));
+                errors.note(Exit::Io);
+            }
+            Err(error) => say(&format!("the supervisor of {id}: {}", cause(&error))),
+        }
+    }
+}
+
+fn exit_of(code: i32) -> Exit {
+    let known = [Exit::BadData, Exit::NoTask, Exit::Exists, Exit::Io, Exit::Busy, Exit::Refused, Exit::Config];
+    known.into_iter().find(|exit| i32::from(exit.code()) == code).unwrap_or(Exit::Io)
+}

@@ -1,0 +1,348 @@
+//! Settling an attempt: what its end means for the card. The decision is pure; the caller holds
+//! the update lock and writes.
+//!
+//! ```text
+//! outcome                                    leaves status            not_before   charge
+//! made the card terminal / needs_attention   as it is                 -            reset on progress
+//! completed, 78, the answer's own status     that one                 -            reset on progress
+//! progressed with continue                   stalled, again at once   removed      taken back
+//! progressed                                 running                  removed      taken back
+//! background, handed_over                    running                  removed      kept
+//! postponed                                  stalled                  later, or -  taken back
+//! stopped                                    cancelled, else stalled  removed      taken back
+//! no_progress, failed, timeout, silent       stalled, needs_attention cooldown     kept; reset on progress
+//!                                            when exhausted
+//! ```
+//! "Taken back" means both counters; "reset" means `retry_count`, which counts attempts in a row
+//! without progress. An exit status alone is never progress.
+
+use serde_json::{Map, Value};
+use shared::card::{Card, Status};
+use shared::document::{Document, cut};
+use shared::exit::Error;
+use shared::progress;
+use shared::signal::{Line, next_command};
+use shared::time::Timestamp;
+use shared::verdict::exhaustion;
+
+use crate::answer::Answer;
+use crate::step::Ending;
+
+/// An answer cannot ask for a longer wait.
+const RETRY_AFTER_SECONDS_MAX: f64 = 7.0 * 86_400.0;
+/// The cooldown doubles up to this.
+const COOLDOWN_SECONDS_MAX: f64 = 3600.0;
+
+/// What is known of an attempt that ended.
+#[derive(Debug)]
+pub(crate) struct Ended<'a> {
+    /// The card as the attempt was given it.
+    pub(crate) given: &'a Document,
+    pub(crate) number: u64,
+    pub(crate) first_start: bool,
+    pub(crate) why: Ending,
+    /// What the adapter said, or what was wrong with that.
+    pub(crate) answer: Result<Option<Answer>, String>,
+    /// A process of it still holds its output.
+    pub(crate) output_held: bool,
+    /// Processes that could not be ended.
+    pub(crate) left: Vec<i32>,
+    pub(crate) stderr_tail: String,
+    pub(crate) stderr_log: String,
+}
+
+/// What follows.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Settled {
+    /// The card changed and is to be written.
+    pub(crate) changed: bool,
+    pub(crate) kind: &'static str,
+    pub(crate) line: Line,
+    /// Run it again now.
+    pub(crate) again: bool,
+}
+
+/// What an outcome does to the charge.
+#[derive(Clone, Copy, PartialEq)]
+enum Charge {
+    Kept,
+    TakenBack,
+}
+
+struct Decision {
+    kind: &'static str,
+    detail: Option<String>,
+    charge: Charge,
+    next: Next,
+}
+
+enum Next {
+    /// The card says it already.
+    AsItIs,
+    Status(Status),
+    Attention(String),
+    /// Stalled until then.
+    Stalled(Option<Timestamp>),
+    /// Stalled for the cooldown, or a person's when exhausted.
+    Retry,
+    Again,
+    Background,
+}
+
+/// Decides, and edits the document accordingly.
+pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, now: Timestamp) -> Result<Settled, Error> {
+    if card.status.is_terminal() {
+        return Ok(settle_terminal(document, card, ended));
+    }
+    let answer = match (&ended.answer, &ended.why) {
+        (Ok(Some(answer)), Ending::Exited(0 | 75 | 78)) => Some(answer),
+        _ => None,
+    };
+    if let Some(answer) = answer {
+        answer.entry.apply(document, answer.entry.tells_of_work(), now);
+    }
+    let progressed = progress::between(ended.given, document);
+    let mut decision = decide(document, card, ended, answer, progressed, now);
+    if !ended.left.is_empty() {
+        let pids: Vec<String> = ended.left.iter().map(i32::to_string).collect();
+        decision.detail = Some(format!("processes {} could not be ended; end them, then approve the task", pids.join(", ")));
+        decision.next = Next::Attention("attempt_not_contained".to_owned());
+    }
+    settle_charge(document, card, &decision, progressed);
+    let run = document.remove("run");
+    apply(document, run, &decision, now)?;
+    document.set("outcome", outcome(document, ended, &decision, now));
+    let again = matches!(decision.next, Next::Again);
+    Ok(Settled { changed: true, kind: decision.kind, line: line(document, ended, &decision, progressed, now)?, again })
+}
+
+fn decide(
+    document: &Document,
+    card: &Card,
+    ended: &Ended<'_>,
+    answer: Option<&Answer>,
+    progressed: bool,
+    now: Timestamp,
+) -> Decision {
+    let failed = |kind, detail| Decision { kind, detail, charge: Charge::Kept, next: Next::Retry };
+    if card.status == Status::NeedsAttention {
+        let detail = card.attention.as_ref().and_then(|attention| attention.detail.clone());
+        return Decision { kind: "needs_attention", detail, charge: Charge::Kept, next: Next::AsItIs };
+    }
+    match &ended.why {
+        Ending::Exited(0) => good_end(document, card, ended, answer, progressed),
+        Ending::Exited(75) => {
+            let asked = answer.and_then(|answer| answer.retry_after_seconds);
+            let seconds = asked.unwrap_or_else(|| cooldown_seconds(card, 1)).min(RETRY_AFTER_SECONDS_MAX);
+            let detail = answer.and_then(|answer| answer.entry.message.clone());
+            postponed(detail, Some(now.plus_seconds(seconds).ceil_second()))
+        }
+        Ending::Exited(78) => {
+            let reason = answer.and_then(|answer| answer.reason.clone()).unwrap_or_else(|| "needs_person".to_owned());
+            let said = answer.and_then(|answer| answer.entry.message.clone());
+            let detail = said.or_else(|| Some("the adapter ended with exit status 78".to_owned()));
+            Decision { kind: "needs_attention", detail, charge: Charge::Kept, next: Next::Attention(reason) }
+        }
+        Ending::Exited(code) => failed("failed", Some(format!("exit status {code}"))),
+        Ending::Killed(signal) => failed("failed", Some(format!("ended by signal {signal}"))),
+        Ending::Timeout => failed("timeout", Some("longer than its time-out".to_owned())),
+        Ending::Silent => failed("silent", Some(format!("no sign of life for {} min", card.stale_after_minutes()))),
+        Ending::Cancelled | Ending::ManualPhase => {
+            let detail = format!("it moved into phase {}, which needs a person's word", card.phase);
+            Decision { kind: "stopped", detail: Some(detail), charge: Charge::TakenBack, next: Next::Stalled(None) }
+        }
+        Ending::Interrupted(signal) => postponed(Some(format!("resume was stopped by signal {signal}")), None),
+        Ending::NotStarted { ours: true, detail } => {
+            postponed(Some(detail.clone()), Some(now.plus_seconds(cooldown_seconds(card, 1)).ceil_second()))
+        }
+        Ending::NotStarted { ours: false, detail } => failed("failed", Some(detail.clone())),
+    }
+}
+
+fn good_end(document: &Document, card: &Card, ended: &Ended<'_>, answer: Option<&Answer>, progressed: bool) -> Decision {
+    let well = |kind, next| Decision { kind, detail: None, charge: Charge::TakenBack, next };
+    if card.is_plain_command() {
+        return well("completed", Next::Status(Status::Completed));
+    }
+    let detail = answer.and_then(|answer| answer.reason.clone().or_else(|| answer.entry.message.clone()));
+    match answer.and_then(|answer| answer.status) {
+        Some(Status::Completed) => return well("completed", Next::Status(Status::Completed)),
+        Some(Status::Failed) => {
+            return Decision { kind: "failed", detail, charge: Charge::Kept, next: Next::Status(Status::Failed) };
+        }
+        Some(Status::Cancelled) => return well("stopped", Next::Status(Status::Cancelled)),
+        Some(Status::NeedsAttention) => {
+            let reason = answer.and_then(|answer| answer.reason.clone()).unwrap_or_else(|| "needs_person".to_owned());
+            let detail = answer.and_then(|answer| answer.entry.message.clone());
+            return Decision { kind: "needs_attention", detail, charge: Charge::Kept, next: Next::Attention(reason) };
+        }
+        Some(Status::Running) if !progressed => {
+            return Decision { kind: "handed_over", detail, charge: Charge::Kept, next: Next::Status(Status::Running) };
+        }
+        Some(Status::Stalled) if progressed => return well("progressed", Next::Stalled(None)),
+        _ => {}
+    }
+    if progressed {
+        let again = answer.is_some_and(|answer| answer.again) && progress::reaches_further(ended.given, document);
+        return well("progressed", if again { Next::Again } else { Next::Status(Status::Running) });
+    }
+    if ended.output_held {
+        return Decision { kind: "background", detail: None, charge: Charge::Kept, next: Next::Background };
+    }
+    let detail = match &ended.answer {
+        Err(why) => format!("exit status 0, but {why}"),
+        Ok(_) => "exit status 0, but no phase, artifact, step or new message was recorded".to_owned(),
+    };
+    Decision { kind: "no_progress", detail: Some(detail), charge: Charge::Kept, next: Next::Retry }
+}
+
+fn postponed(detail: Option<String>, until: Option<Timestamp>) -> Decision {
+    Decision { kind: "postponed", detail, charge: Charge::TakenBack, next: Next::Stalled(until) }
+}
+
+fn settle_charge(document: &mut Document, card: &Card, decision: &Decision, progressed: bool) {
+    let charged = card.run.as_ref().is_some_and(|run| run.charged);
+    let taken = u64::from(charged && decision.charge == Charge::TakenBack);
+    let retries = if progressed { 0 } else { document.count("retry_count").saturating_sub(taken) };
+    for (name, value) in [("retry_count", retries), ("failures", document.count("failures").saturating_sub(taken))] {
+        if document.count(name) != value {
+            document.set(name, value);
+        }
+    }
+}
+
+fn apply(document: &mut Document, run: Option<Value>, decision: &Decision, now: Timestamp) -> Result<(), Error> {
+    document.remove("not_before");
+    match &decision.next {
+        Next::AsItIs => {}
+        Next::Status(status) => document.set_status(*status)?,
+        Next::Attention(reason) => {
+            if let (Some(run), true) = (run, reason == "attempt_not_contained") {
+                document.set("run", run);
+            }
+            document.set_attention(reason, decision.detail.as_deref(), now)?;
+        }
+        Next::Again => document.set_status(Status::Stalled)?,
+        Next::Stalled(until) => {
+            document.set_status(Status::Stalled)?;
+            if let Some(until) = until {
+                document.set_time("not_before", *until);
+            }
+        }
+        Next::Background => {
+            if let Some(Value::Object(mut run)) = run {
+                run.insert("background".into(), true.into());
+                document.set("run", run);
+            }
+        }
+        Next::Retry => {
+            let counted = document.card(document.text("task_id")).map_err(|error| Error::data(error.detail))?;
+            match exhaustion(&counted) {
+                Some((reason, detail)) => {
+                    let last = decision.detail.clone().unwrap_or_default();
+                    document.set_attention(reason, Some(&format!("{detail}; the last one: {last}")), now)?;
+                }
+                None => {
+                    document.set_status(Status::Stalled)?;
+                    let seconds = cooldown_seconds(&counted, counted.retry_count);
+                    document.set_time("not_before", now.plus_seconds(seconds).ceil_second());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first wait, doubled with each attempt in a row that brought no progress.
+fn cooldown_seconds(card: &Card, attempts: u64) -> f64 {
+    let doublings = i32::try_from(attempts.saturating_sub(1).min(60)).unwrap_or(60);
+    (card.cooldown_seconds() * 2_f64.powi(doublings)).min(COOLDOWN_SECONDS_MAX.max(card.cooldown_seconds()))
+}
+
+fn outcome(document: &Document, ended: &Ended<'_>, decision: &Decision, now: Timestamp) -> Map<String, Value> {
+    let mut outcome = Map::new();
+    let mut put = |name: &str, value: Value| outcome.insert(name.to_owned(), value);
+    put("at", now.to_string().into());
+    put("attempt", ended.number.into());
+    put("kind", decision.kind.into());
+    if let Some(detail) = &decision.detail {
+        put("detail", cut(detail).into());
+    }
+    match ended.why {
+        Ending::Exited(code) => drop(put("exit_status", code.into())),
+        Ending::Killed(signal) => drop(put("signal", signal.into())),
+        _ => {}
+    }
+    let well = matches!(decision.kind, "completed" | "progressed" | "handed_over" | "background");
+    if !well && !ended.stderr_tail.is_empty() {
+        put("stderr_tail", ended.stderr_tail.as_str().into());
+    }
+    put("from_phase", ended.given.text("phase").into());
+    put("to_phase", document.text("phase").into());
+    outcome
+}
+
+fn line(document: &Document, ended: &Ended<'_>, decision: &Decision, progressed: bool, now: Timestamp) -> Result<Line, Error> {
+    let id = document.text("task_id");
+    let status = document.status()?;
+    let (from, to) = (ended.given.text("phase"), document.text("phase"));
+    if status == Status::NeedsAttention {
+        let card = document.card(id).map_err(|error| Error::data(error.detail))?;
+        let attention = card.attention.clone();
+        let (reason, detail) = attention.map(|own| (own.reason, own.detail)).unwrap_or_default();
+        let line = Line::new("needs_attention", id).with("phase", to).with("reason", reason.as_str()).with_some("detail", detail);
+        let line = line.with("blocked_since", now.to_string()).with("next", next_command(&card, &reason));
+        return Ok(line.with("outcome", decision.kind).with("attempt", ended.number).with("log", ended.stderr_log.as_str()));
+    }
+    if status == Status::Failed {
+        return Ok(task_failed(id, to, ended, decision.detail.clone()));
+    }
+    if matches!(ended.why, Ending::ManualPhase) {
+        let line = Line::new("needs_attention", id).with("phase", to).with("reason", "non_idempotent_phase_blocked");
+        let line = line.with_some("detail", decision.detail.clone()).with("next", format!("card approve {id} | resume"));
+        return Ok(line.with("outcome", decision.kind).with("attempt", ended.number));
+    }
+    let good = matches!(decision.kind, "completed" | "progressed");
+    if good && !ended.first_start {
+        return Ok(recovery(id, from, to, ended.number, decision.kind, now));
+    }
+    if good || matches!(decision.kind, "handed_over" | "background") {
+        return Ok(Line::new("started", id).with("attempt", ended.number).with("outcome", decision.kind).with("to_phase", to));
+    }
+    let line = Line::new("alert", id).with("outcome", decision.kind).with_some("detail", decision.detail.clone());
+    let line = line.with("attempt", ended.number).with_some("progress", progressed.then_some(true));
+    let line = line.with_some("next_attempt_at", document.get("not_before").cloned());
+    Ok(line.with("log", ended.stderr_log.as_str()))
+}
+
+fn recovery(id: &str, from: &str, to: &str, attempt: u64, kind: &str, now: Timestamp) -> Line {
+    let line = Line::new("recovery", id).with("from_phase", from).with("to_phase", to);
+    line.with("recovered_at", now.to_string()).with("attempt", attempt).with("outcome", kind)
+}
+
+fn task_failed(id: &str, phase: &str, ended: &Ended<'_>, detail: Option<String>) -> Line {
+    let line = Line::new("needs_attention", id).with("phase", phase).with("reason", "task_failed").with_some("detail", detail);
+    let line = line.with("next", format!("card log {id}")).with("outcome", "failed").with("attempt", ended.number);
+    line.with("log", ended.stderr_log.as_str())
+}
+
+/// A card that became terminal meanwhile never changes again; only the run of a cancelled task, which is contained now, goes.
+fn settle_terminal(document: &mut Document, card: &Card, ended: &Ended<'_>) -> Settled {
+    let id = card.task_id();
+    let (from, to) = (ended.given.text("phase"), document.text("phase"));
+    let now = card.updated_at.unwrap_or(Timestamp::from_unix_ms(0));
+    let (kind, line) = match card.status {
+        Status::Completed if ended.first_start => {
+            ("completed", Line::new("started", id).with("attempt", ended.number).with("outcome", "completed").with("to_phase", to))
+        }
+        Status::Completed => ("completed", recovery(id, from, to, ended.number, "completed", now)),
+        Status::Failed => ("failed", task_failed(id, to, ended, None)),
+        _ => ("stopped", Line::new("contained", id).with("attempt", ended.number)),
+    };
+    let contained = card.status == Status::Cancelled && ended.left.is_empty() && document.remove("run").is_some();
+    Settled { changed: contained, kind, line, again: false }
+}
+
+#[cfg(test)]
+#[path = "settle_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! Signals: the handlers only forward, one loop decides.
+//!
+//! TERM, INT and HUP ask `resume` to stop; CHLD only wakes it. A signal that was ignored when
+//! `resume` was started (nohup) stays ignored.
+
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use shared::exit::{Error, cause};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+
+/// The signals that came and were not asked for yet.
+pub(crate) struct Signals {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+    /// The first signal that asked to stop.
+    first: Option<i32>,
+}
+
+impl Signals {
+    /// Installs the handlers.
+    pub(crate) fn install() -> Result<Self, Error> {
+        let failed = |error: &std::io::Error| Error::io(format!("cannot install signal handlers: {}", cause(error)));
+        let (read, write) = UnixStream::pair().map_err(|error| failed(&error))?;
+        let ignored = ignored_signals();
+        let mut wanted = vec![SIGCHLD];
+        wanted.extend([SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)));
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, wanted).map_err(|error| failed(&error))?;
+        Ok(Self { delivery, first: None })
+    }
+
+    /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to stop.
+    pub(crate) fn wait(&mut self, files: &[&dyn AsFd], at_most: Duration) -> Vec<i32> {
+        let millis = u16::try_from(at_most.as_millis()).unwrap_or(u16::MAX).max(u16::from(!at_most.is_zero()));
+        let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(self.delivery.get_read().as_fd(), PollFlags::POLLIN)];
+        waited.extend(files.iter().map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN)));
+        // An error is EINTR: a signal, which is asked for next.
+        poll(&mut waited, PollTimeout::from(millis)).ok();
+        let stops: Vec<i32> = self.delivery.pending().filter(|signal| *signal != SIGCHLD).collect();
+        self.first = self.first.or(stops.first().copied());
+        stops
+    }
+
+    /// The first signal that asked to stop, ever.
+    pub(crate) fn first(&self) -> Option<i32> {
+        self.first
+    }
+}
+
+/// The signals that are ignored, as far as the system tells.
+fn ignored_signals() -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok()).unwrap_or_default();
+    (1..=64).filter(|signal| mask & (1 << (signal - 1)) != 0).collect()
+}

@@ -1,0 +1,120 @@
+//! Starts the adapter or the plain command of an attempt.
+//!
+//! No pipes: stdin, stdout and stderr are files, so there is nothing to fill and nothing for a
+//! grandchild to hold open. `.out` and `.err` go to the attempt through the open files that are
+//! locked; ours are closed when the `Expression` is dropped, and from then on only processes of
+//! the attempt hold those locks.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+
+use duct::Handle;
+use nix::errno::Errno;
+use shared::adapter::{find_program, needs_python};
+use shared::attempt::{Cookie, VARIABLE};
+use shared::card::Card;
+use shared::liveness::Logs;
+use shared::store::Store;
+
+use crate::step::Ending;
+
+/// What the attempt is started with.
+pub(crate) struct Start<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) card: &'a Card,
+    pub(crate) cookie: &'a Cookie,
+    pub(crate) logs: &'a Logs,
+    pub(crate) timeout_seconds: f64,
+}
+
+impl Start<'_> {
+    /// Starts it, in a process group of its own.
+    pub(crate) fn spawn(&self, out: File, err: File) -> Result<Handle, Ending> {
+        self.try_spawn(out, err).map_err(|error| {
+            let ours = matches!(
+                error.raw_os_error().map(Errno::from_raw),
+                Some(Errno::ETXTBSY | Errno::EAGAIN | Errno::ENOMEM | Errno::ENOSPC | Errno::EMFILE | Errno::ENFILE)
+            );
+            let what = self.card.resume_adapter.as_deref().or(self.card.argv().first().map(String::as_str)).unwrap_or_default();
+            Ending::NotStarted { ours, detail: format!("cannot start {what}: {}", self.why(&error)) }
+        })
+    }
+
+    fn try_spawn(&self, out: File, err: File) -> io::Result<Handle> {
+        let mut expression = match &self.card.resume_adapter {
+            Some(adapter) => {
+                let mut words: Vec<String> = Vec::new();
+                if needs_python(Path::new(adapter)) {
+                    words.push("python3".to_owned());
+                }
+                let timeout = shared::signal::number(self.timeout_seconds).to_string();
+                words.extend([adapter, "--task-id", self.card.task_id(), "--timeout-seconds", &timeout].map(str::to_owned));
+                let stdin = File::open(self.logs.input())?;
+                duct::cmd(&words[0], &words[1..]).dir(self.store.workspace()).stdin_file(stdin)
+            }
+            None => {
+                let words = self.card.argv();
+                let program = find_program(&words[0], self.card).ok_or_else(|| io::Error::from(Errno::ENOENT))?;
+                let shown = words[0].clone();
+                let folder = self.card.cwd.clone().map_or_else(|| self.store.workspace().to_owned(), PathBuf::from);
+                let command = duct::cmd(program, &words[1..]).dir(folder).stdin_null();
+                command.before_spawn(move |command| {
+                    command.arg0(&shown);
+                    Ok(())
+                })
+            }
+        };
+        for (name, value) in self.environment() {
+            expression = expression.env(name, value);
+        }
+        expression = expression.before_spawn(|command| {
+            command.process_group(0);
+            Ok(())
+        });
+        expression.stdout_file(out).stderr_file(err).unchecked().start()
+    }
+
+    fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let own = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
+        let search = match &self.card.path {
+            Some(path) if self.card.is_plain_command() => OsString::from(path),
+            _ => std::env::var_os("PATH").unwrap_or_default(),
+        };
+        let id = self.card.task_id();
+        let mut environment = vec![
+            ("TASK_ID", id.into()),
+            ("TASK_PHASE", self.card.phase.clone().into()),
+            (VARIABLE, self.cookie.to_string().into()),
+            ("TASK_CARD", self.store.folder().join(format!("{id}.json")).into()),
+            ("TASK_RUNS_DIR", self.store.folder().into()),
+            ("TASK_TIMEOUT_SECONDS", shared::signal::number(self.timeout_seconds).to_string().into()),
+        ];
+        if let Some(own) = own {
+            environment.push(("PATH", with_last(search, &own)));
+            environment.push(("TASK_BIN", own.into()));
+        }
+        environment
+    }
+
+    /// A script whose interpreter is missing gives "No such file", though the script is there.
+    fn why(&self, error: &io::Error) -> String {
+        let there = self.card.resume_adapter.as_ref().is_some_and(|adapter| Path::new(adapter).exists());
+        match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::ENOENT) if there => "its interpreter is not there; look at its first line".to_owned(),
+            Some(Errno::ENOEXEC) => "it is neither a program nor a script with a #! line".to_owned(),
+            _ => shared::exit::cause(error),
+        }
+    }
+}
+
+/// Last, so that our `watch` hides no other program's.
+fn with_last(search: OsString, folder: &Path) -> OsString {
+    if std::env::split_paths(&search).any(|entry| entry == folder) {
+        return search;
+    }
+    let folders = std::env::split_paths(&search).chain([folder.to_owned()]);
+    std::env::join_paths(folders.filter(|entry| !entry.as_os_str().is_empty())).unwrap_or(search)
+}

@@ -1,0 +1,230 @@
+//! Supervises one attempt from its start to its end: one loop, three kinds of news (a signal, an
+//! exit, a deadline). What follows from them is decided in `step.rs`, a pure table; here is what
+//! looks and what acts.
+//!
+//! The leader's exit is seen without reaping it, and it is reaped last: until then its number
+//! names our group and nobody else's. Time is counted in the loop's own waits: what was much
+//! longer than asked for was spent stopped or suspended, and does not count.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use duct::Handle;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
+use shared::attempt::Cookie;
+use shared::card::Status;
+use shared::store::Store;
+
+use crate::claim::Claimed;
+use crate::contain::{LOOK, Target};
+use crate::signals::Signals;
+use crate::spawn::Start;
+use crate::step::{Act, Ending, News, State, step};
+
+/// An idle supervisor looks around this often.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Limits of one attempt, in seconds; 0 = none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) timeout_seconds: f64,
+    pub(crate) grace_seconds: f64,
+}
+
+/// How an attempt ended, and the processes of it that could not be ended.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) why: Ending,
+    pub(crate) left: Vec<Pid>,
+}
+
+/// Runs an attempt that was claimed.
+pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, signals: &mut Signals) -> End {
+    if let Some(left) = contain_forerunners(claimed, limits, signals) {
+        let detail = "an earlier attempt could not be ended".to_owned();
+        return End { why: Ending::NotStarted { ours: true, detail }, left };
+    }
+    let outputs = claimed.locked.take_outputs();
+    let not_started = |why| End { why, left: Vec::new() };
+    if let Some(signal) = signals.first() {
+        return not_started(Ending::Interrupted(signal));
+    }
+    if let Err(error) = claimed.write_input() {
+        let detail = format!("cannot write {}: {}", claimed.logs.input().display(), shared::exit::cause(&error));
+        return not_started(Ending::NotStarted { ours: true, detail });
+    }
+    let cookie = Cookie { task_id: claimed.id.to_string(), attempt: claimed.number, token: claimed.token.clone() };
+    let start = Start { store, card: &claimed.card, cookie: &cookie, logs: &claimed.logs, timeout_seconds: limits.timeout_seconds };
+    match outputs.map(|(out, err)| start.spawn(out, err)) {
+        Some(Ok(handle)) => watch(store, claimed, &handle, limits, signals),
+        Some(Err(why)) => not_started(why),
+        None => not_started(Ending::NotStarted { ours: true, detail: "its logs were given away already".to_owned() }),
+    }
+}
+
+/// Ends what is left of attempts that were never settled. Returns those that could not be ended.
+fn contain_forerunners(claimed: &Claimed, limits: Limits, signals: &mut Signals) -> Option<Vec<Pid>> {
+    let first = claimed.forerunners_from?;
+    let folder = claimed.logs.input().parent()?.to_owned();
+    let logs = (first..claimed.number).rev().take(1000).map(|number| shared::liveness::Logs::new(folder.clone(), number));
+    let target = Target {
+        group: None,
+        task_id: claimed.id.to_string(),
+        token: claimed.token.clone(),
+        first,
+        last: claimed.number - 1,
+        logs: logs.clone().flat_map(|logs| [logs.out(), logs.err()]).collect(),
+    };
+    let left = target.end(limits.grace_seconds, signals);
+    // Where processes cannot be seen, their locks still tell that they are there.
+    let held = logs.clone().any(|logs| logs.attempt_alive());
+    (!left.is_empty() || held).then_some(left)
+}
+
+fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, signals: &mut Signals) -> End {
+    let leader = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).map_or(Pid::this(), Pid::from_raw);
+    let target = Target {
+        group: Some(leader),
+        task_id: claimed.id.to_string(),
+        token: claimed.token.clone(),
+        first: claimed.number,
+        last: claimed.number,
+        logs: vec![claimed.logs.out(), claimed.logs.err()],
+    };
+    let mut observer = Observer::new(store, claimed, limits);
+    let mut state = State::Running;
+    let mut stop = None;
+    loop {
+        let ended = leader_end(leader);
+        let matters = state != State::Running || ended.as_ref().is_some_and(|ending| *ending != Ending::Exited(0));
+        let news = News {
+            elapsed: observer.elapsed,
+            all_gone: matters && target.is_gone(ended.is_some()),
+            leader: ended,
+            stop: stop.take(),
+            limit: if state == State::Running { observer.limit() } else { None },
+        };
+        let (next, act) = step(state, &news, limits.grace_seconds);
+        match act {
+            Act::Nothing => {}
+            Act::Terminate => {
+                target.signal(Signal::SIGTERM);
+                target.signal(Signal::SIGCONT);
+            }
+            Act::Kill => target.signal(Signal::SIGKILL),
+        }
+        if let State::Done { why, contained } = next {
+            // Reaped last. It has ended, or cannot be ended: then nobody waits for it.
+            drop(handle.try_wait());
+            return End { why, left: if contained { Vec::new() } else { target.members() } };
+        }
+        let wait = if next == State::Running { observer.until_next() } else { LOOK };
+        state = next;
+        let before = Instant::now();
+        stop = signals.wait(&[], wait).first().copied();
+        observer.count(before.elapsed(), wait);
+    }
+}
+
+/// How the leader ended, if it did, without reaping it.
+fn leader_end(leader: Pid) -> Option<Ending> {
+    match waitid(Id::Pid(leader), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
+        Ok(WaitStatus::Exited(_, code)) => Some(Ending::Exited(code)),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Some(Ending::Killed(signal as i32)),
+        _ => None,
+    }
+}
+
+/// Looks at limits, the card and the attempt's output.
+struct Observer<'a> {
+    store: &'a Store,
+    claimed: &'a Claimed,
+    timeout_seconds: f64,
+    stale_after_seconds: f64,
+    /// Seconds since the start that count.
+    elapsed: f64,
+    active_at: f64,
+    output: Option<(u64, u64)>,
+    card_file: Option<(u64, i64, i64)>,
+    checkpoints: u64,
+    word: Option<Ending>,
+}
+
+impl<'a> Observer<'a> {
+    fn new(store: &'a Store, claimed: &'a Claimed, limits: Limits) -> Self {
+        Self {
+            store,
+            claimed,
+            timeout_seconds: limits.timeout_seconds,
+            stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
+            elapsed: 0.0,
+            active_at: 0.0,
+            output: None,
+            card_file: None,
+            checkpoints: claimed.card.checkpoint_count,
+            word: None,
+        }
+    }
+
+    /// Counts a wait. One that took over a second longer than asked for was spent stopped.
+    fn count(&mut self, took: Duration, asked: Duration) {
+        self.elapsed += took.min(asked + TICK).as_secs_f64();
+    }
+
+    /// How long nothing needs to be looked at.
+    fn until_next(&self) -> Duration {
+        let mut seconds = TICK.as_secs_f64();
+        if self.timeout_seconds > 0.0 {
+            seconds = seconds.min(self.timeout_seconds - self.elapsed);
+        }
+        if self.stale_after_seconds > 0.0 {
+            seconds = seconds.min(self.active_at + self.stale_after_seconds - self.elapsed);
+        }
+        Duration::from_secs_f64(seconds.max(0.001))
+    }
+
+    /// The limit that is reached.
+    fn limit(&mut self) -> Option<Ending> {
+        self.look_at_card();
+        self.look_at_output();
+        if self.word.is_some() {
+            return self.word.clone();
+        }
+        if self.timeout_seconds > 0.0 && self.elapsed >= self.timeout_seconds {
+            return Some(Ending::Timeout);
+        }
+        (self.stale_after_seconds > 0.0 && self.elapsed - self.active_at >= self.stale_after_seconds).then_some(Ending::Silent)
+    }
+
+    fn look_at_output(&mut self) {
+        let length = |path| fs::metadata(path).map(|meta| meta.len()).unwrap_or_default();
+        let output = Some((length(self.claimed.logs.out()), length(self.claimed.logs.err())));
+        if self.output != output {
+            self.output = output;
+            self.active_at = self.elapsed;
+        }
+    }
+
+    fn look_at_card(&mut self) {
+        let meta = fs::symlink_metadata(self.store.card_path(&self.claimed.id)).ok();
+        let file = meta.map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec()));
+        if self.card_file == file {
+            return;
+        }
+        self.card_file = file;
+        let Ok((_, card)) = self.store.load(&self.claimed.id) else { return };
+        if card.checkpoint_count != self.checkpoints {
+            self.checkpoints = card.checkpoint_count;
+            self.active_at = self.elapsed;
+        }
+        let moved = card.phase != self.claimed.card.phase;
+        self.word = match card.status {
+            Status::Cancelled => Some(Ending::Cancelled),
+            Status::Running if moved && card.in_manual_phase() && !card.is_permitted() => Some(Ending::ManualPhase),
+            _ => None,
+        };
+    }
+}
