@@ -1,1 +1,12 @@
-fn main() {}
+//! The programs, run for real.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod card;
+mod checkpoint;
+mod cli;
+mod crash;
+mod pipeline;
+mod resume;
+mod watch;
+mod workspace;

@@ -1,0 +1,46 @@
+# task-recovery: needs cargo (Rust 1.89), a C compiler, make and a POSIX sh.
+PREFIX = /usr/local
+DESTDIR =
+LIBEXECDIR = $(PREFIX)/libexec/task-recovery
+CARGO = cargo
+TARGET = $${CARGO_TARGET_DIR:-target}
+
+PROGRAMS = card checkpoint watch resume
+SCRIPTS = tests/demo.sh tests/demo/adapter.sh
+MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1
+
+all:
+	$(CARGO) build --release --locked --workspace --bins
+
+# A task is cut, seen, brought back and finished.
+demo: all
+	sh tests/demo.sh "$(TARGET)/release"
+
+test:
+	$(CARGO) build --locked --workspace --bins
+	$(CARGO) test --locked --workspace --no-fail-fast
+
+# What needs a tool that is not there says so and goes on.
+check:
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
+	@if command -v shellcheck >/dev/null; then echo shellcheck $(SCRIPTS); shellcheck -s sh $(SCRIPTS); \
+	else echo 'check: shellcheck is not installed: the shell scripts were not checked'; fi
+	@if command -v mandoc >/dev/null; then echo mandoc -Tlint $(MANUALS); mandoc -Tlint -W warning $(MANUALS); \
+	else echo 'check: mandoc is not installed: the manuals were not checked'; fi
+
+# Copies what "make" built. Not into bin: a bare "watch" there would hide another program of that name.
+install:
+	@for p in $(PROGRAMS); do test -x "$(TARGET)/release/$$p" || { echo 'install: nothing is built: run make first' >&2; exit 1; }; done
+	mkdir -p "$(DESTDIR)$(LIBEXECDIR)"
+	for p in $(PROGRAMS); do install -m 755 "$(TARGET)/release/$$p" "$(DESTDIR)$(LIBEXECDIR)/$$p" || exit 1; done
+
+uninstall:
+	for p in $(PROGRAMS); do rm -f "$(DESTDIR)$(LIBEXECDIR)/$$p"; done
+	-rmdir "$(DESTDIR)$(LIBEXECDIR)"
+
+clean:
+	$(CARGO) clean
+
+.PHONY: all demo test check install uninstall clean
