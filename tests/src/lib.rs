@@ -225,6 +225,11 @@ impl Ran<'_> {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
+    /// How it ended.
+    pub fn exit(&self) -> std::process::ExitStatus {
+        self.output.status
+    }
+
     /// Its exit status.
     pub fn status(&self) -> Option<i32> {
         self.output.status.code()
