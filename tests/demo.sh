@@ -44,7 +44,8 @@ fail() {
     {
         printf '\ndemo: FAILED: %s\n' "$*"
         for file in "$output" work/journal.txt data/task-runs/*.json \
-            data/task-runs/history/* data/task-runs/logs/*/*.err data/task-runs/logs/*/*.out; do
+            data/task-runs/history/* data/task-runs/logs/*/*.err data/task-runs/logs/*/*.out \
+            work/report.txt ../undisturbed/work/report.txt; do
             [ -s "$file" ] || continue
             printf '\n--- %s\n' "$file"
             cat "$file"
@@ -155,6 +156,7 @@ cleanup() {
 # --- the demo ------------------------------------------------------------------
 
 cut=
+killed=
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/task-recovery-demo.XXXXXX")
 trap cleanup EXIT
 trap 'exit 129' HUP
@@ -179,8 +181,11 @@ for workspace in "$tmp/undisturbed" "$tmp/cut"; do
     [ -x "$workspace/adapter.sh" ] || fail "no program can run in $tmp: set TMPDIR to a folder where one can"
     ln -s ../source "$workspace/source"
 done
+export OPENCLAW_WORKSPACE
 PATH=$bin:$PATH
-export PATH OPENCLAW_WORKSPACE
+# Some shells have commands of their own before those on PATH: a busybox may have
+# a watch and a resume, which are something else. An alias comes before both.
+alias card='"$bin/card"' watch='"$bin/watch"' resume='"$bin/resume"' 2>/dev/null || :
 
 say "The job: a report on this repository's source files, in three phases:
 collect -> analyze -> render. tests/demo/adapter.sh does the work, and records a
@@ -223,8 +228,13 @@ There is no time to save anything, and nobody is left who knows of it."
 card show source-report >"$output" || fail "the card cannot be shown"
 expect "\"pid\":$supervisor,"
 kill -0 "-$adapter" || fail "the attempt should have a process group of its own, $adapter"
-run "kill -KILL $supervisor -$adapter"
-wait "$supervisor" 2>/dev/null || :
+printf '\n    $ kill -KILL %s -%s\n' "$supervisor" "$adapter"
+{
+    # Together, because some shells say on stderr which of their jobs was killed.
+    kill -KILL "$supervisor" "-$adapter" && killed=yes
+    wait "$supervisor" || :
+} 2>"$output"
+[ -n "$killed" ] || fail "they could not be killed"
 wait_for "the attempt's processes to be gone" group_ended "$adapter"
 ended "$supervisor" || fail "the supervisor should be gone"
 cut=yes

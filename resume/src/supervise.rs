@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use duct::Handle;
 use nix::sys::signal::Signal;
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use shared::attempt::Cookie;
 use shared::card::Status;
@@ -98,7 +97,7 @@ fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, sign
     let mut state = State::Running;
     let mut stop = None;
     loop {
-        let ended = leader_end(leader);
+        let ended = leader_end(leader, handle);
         let matters = state != State::Running || ended.as_ref().is_some_and(|ending| *ending != Ending::Exited(0));
         let news = News {
             elapsed: observer.elapsed,
@@ -130,12 +129,22 @@ fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, sign
 }
 
 /// How the leader ended, if it did, without reaping it.
-fn leader_end(leader: Pid) -> Option<Ending> {
+#[cfg(target_os = "linux")]
+fn leader_end(leader: Pid, _: &Handle) -> Option<Ending> {
+    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     match waitid(Id::Pid(leader), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
         Ok(WaitStatus::Exited(_, code)) => Some(Ending::Exited(code)),
         Ok(WaitStatus::Signaled(_, signal, _)) => Some(Ending::Killed(signal as i32)),
         _ => None,
     }
+}
+
+/// Where there is no such call the leader is reaped: while others are in its group, the group's number is still not given away.
+#[cfg(not(target_os = "linux"))]
+fn leader_end(_: Pid, handle: &Handle) -> Option<Ending> {
+    use std::os::unix::process::ExitStatusExt;
+    let status = handle.try_wait().ok()??.status;
+    status.code().map(Ending::Exited).or_else(|| status.signal().map(Ending::Killed))
 }
 
 /// Looks at limits, the card and the attempt's output.

@@ -6,6 +6,7 @@ mod card;
 mod checkpoint;
 mod cli;
 mod crash;
+mod docs;
 mod pipeline;
 mod resume;
 mod watch;

@@ -1,0 +1,77 @@
+//! Help texts, manual pages and the README say what the programs do.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use tests::{Workspace, root};
+
+const PAGES: [(&str, &str); 4] = [
+    ("card", "card/card.1"),
+    ("checkpoint", "checkpoint/checkpoint.1"),
+    ("watch", "watch/watch.1task"),
+    ("resume", "resume/resume.1"),
+];
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// The long options that a text names.
+fn options(text: &str, mark: &str) -> BTreeSet<String> {
+    let names = text.split(mark).skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len());
+        rest[..end].trim_end_matches('-').to_owned()
+    });
+    names.filter(|name| name.len() > 1).collect()
+}
+
+#[test]
+fn help_and_manual_name_the_same_options_and_the_program_knows_them() {
+    let workspace = Workspace::new();
+    for (program, page) in PAGES {
+        let help = read(&format!("{program}/help.txt"));
+        let in_help = options(&help, "--");
+        let source = read(&format!("{program}/src/args.rs"));
+        let known: BTreeSet<String> =
+            source.split("Long(\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].to_owned()).collect();
+        let hidden = BTreeSet::from(["pool-member".to_owned()]);
+        assert_eq!(&known - &hidden, in_help, "{program}: help");
+        let in_manual = options(&read(page), "Fl -");
+        let missing: Vec<_> = in_help.difference(&in_manual).collect();
+        assert!(missing.is_empty(), "{program}: not in the manual: {missing:?}");
+        let unknown: Vec<_> = in_manual.difference(&in_help).collect();
+        assert!(unknown.is_empty(), "{program}: only in the manual: {unknown:?}");
+        assert_eq!(workspace.run(program, &["--help"]).ok().stdout(), help);
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{program}: help is wider than a terminal");
+    }
+}
+
+#[test]
+fn the_readme_begins_with_the_two_commands() {
+    let readme = read("README.md");
+    let commands: Vec<&str> = readme.lines().filter(|line| line.starts_with("make ")).take(2).collect();
+    assert!(commands[0].starts_with("make demo") && commands[1].starts_with("make test"), "{commands:?}");
+    assert!(readme.lines().position(|line| line.starts_with("make demo")).unwrap() < 6);
+}
+
+#[test]
+fn the_readmes_adapter_and_commands_work_as_printed() {
+    let workspace = Workspace::new();
+    let readme = read("README.md");
+    let blocks: Vec<&str> = readme.split("```").skip(1).step_by(2).collect();
+    let block = |start: &str| blocks.iter().find(|block| block.contains(start)).unwrap().to_string();
+    workspace.write("report.sh", block("#!/bin/sh").strip_prefix("sh\n").unwrap());
+    workspace.write("collect.sh", "#!/bin/sh\necho '{}'\n");
+    workspace.write("analyze.sh", "#!/bin/sh\ncat \"$1\"\n");
+    let phases = workspace.shell(&block("--task-id report_1"));
+    phases.ok();
+    workspace.run("resume", &["report_1", "--force"]).ok();
+    assert_eq!(workspace.card("report_1")["phase"], "analyze");
+    workspace.run("resume", &["report_1", "--force"]).ok();
+    assert_eq!(workspace.card("report_1")["status"], "completed");
+    workspace.shell("mkdir -p home/proj && printf 'all:\\n\\techo built\\n' >home/proj/Makefile").ok();
+    let command = block("card create build");
+    let ran = workspace.shell(&command);
+    assert_eq!(ran.ok().one()["outcome"], "completed", "{ran}");
+    workspace.shell(&block("watch --format ids").replace("jq -r .task_id", "cat")).ok();
+}
