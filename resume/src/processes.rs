@@ -8,7 +8,7 @@ use shared::attempt::{Cookie, VARIABLE};
 
 /// Whether the system shows its processes in `/proc`.
 pub(crate) fn are_visible() -> bool {
-    Path::new("/proc/self/stat").exists()
+    cfg!(target_os = "linux") && Path::new("/proc/self/stat").exists()
 }
 
 /// All processes, zombies too.

@@ -78,7 +78,7 @@ impl Start<'_> {
     }
 
     fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let own = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
+        let own = own_folder();
         let search = match &self.card.path {
             Some(path) if self.card.is_plain_command() => OsString::from(path),
             _ => std::env::var_os("PATH").unwrap_or_default(),
@@ -108,6 +108,20 @@ impl Start<'_> {
             _ => shared::exit::cause(error),
         }
     }
+}
+
+/// The folder of these programs: of the file that runs, or where that is not told (no `/proc`), of the name it was called by.
+fn own_folder() -> Option<PathBuf> {
+    let called = || {
+        let name = PathBuf::from(std::env::args_os().next()?);
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let candidates = match name.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => std::env::split_paths(&search).map(|folder| folder.join(&name)).collect(),
+            _ => vec![name],
+        };
+        std::fs::canonicalize(candidates.into_iter().find(|path| path.is_file())?).ok()
+    };
+    std::env::current_exe().ok().or_else(called)?.parent().map(Path::to_owned)
 }
 
 /// Last, so that our `watch` hides no other program's.

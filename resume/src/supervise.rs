@@ -8,6 +8,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
 use duct::Handle;
@@ -19,6 +20,7 @@ use shared::store::Store;
 
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
+use crate::processes;
 use crate::signals::Signals;
 use crate::spawn::Start;
 use crate::step::{Act, Ending, News, State, step};
@@ -129,8 +131,19 @@ fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, sign
 }
 
 /// How the leader ended, if it did, without reaping it.
+///
+/// Where processes are not visible it is reaped: a group of nothing but a zombie could not be told from a living one, and
+/// while others are in the group its number is not given away.
+fn leader_end(leader: Pid, handle: &Handle) -> Option<Ending> {
+    if processes::are_visible() {
+        return seen_end(leader);
+    }
+    let status = handle.try_wait().ok()??.status;
+    status.code().map(Ending::Exited).or_else(|| status.signal().map(Ending::Killed))
+}
+
 #[cfg(target_os = "linux")]
-fn leader_end(leader: Pid, _: &Handle) -> Option<Ending> {
+fn seen_end(leader: Pid) -> Option<Ending> {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     match waitid(Id::Pid(leader), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
         Ok(WaitStatus::Exited(_, code)) => Some(Ending::Exited(code)),
@@ -139,12 +152,10 @@ fn leader_end(leader: Pid, _: &Handle) -> Option<Ending> {
     }
 }
 
-/// Where there is no such call the leader is reaped: while others are in its group, the group's number is still not given away.
+/// Only Linux shows its processes.
 #[cfg(not(target_os = "linux"))]
-fn leader_end(_: Pid, handle: &Handle) -> Option<Ending> {
-    use std::os::unix::process::ExitStatusExt;
-    let status = handle.try_wait().ok()??.status;
-    status.code().map(Ending::Exited).or_else(|| status.signal().map(Ending::Killed))
+fn seen_end(_: Pid) -> Option<Ending> {
+    None
 }
 
 /// Looks at limits, the card and the attempt's output.
