@@ -16,7 +16,7 @@ use crate::args::Wanted;
 use crate::claim::{Claim, Claimed, claim};
 use crate::contain::Target;
 use crate::items::Item;
-use crate::settle::{Ended, Settled, settle};
+use crate::settle::{Ended, Settled, not_contained, not_contained_line, settle};
 use crate::signals::Signals;
 use crate::supervise::{End, Limits, supervise};
 
@@ -99,7 +99,7 @@ impl Turn<'_> {
             },
             why: end.why,
             output_held: claimed.logs.attempt_alive(),
-            left: end.left.iter().map(|pid| pid.as_raw()).collect(),
+            left: end.left.as_deref().map(not_contained),
             stderr_tail: shared::document::cut(String::from_utf8_lossy(&stderr).trim()),
             stderr_log: claimed.logs.err().to_string_lossy().into_owned(),
         };
@@ -151,7 +151,7 @@ impl Turn<'_> {
         let task = id.parse().map_err(Error::data)?;
         let Some(run) = &card.run else { return Ok(Line::new("skipped", id).with("reason", "cancelled")) };
         let logs = shared::liveness::Logs::new(self.store.logs_folder(id), run.attempt);
-        let first = card.outcome.as_ref().map_or(1, |outcome| outcome.attempt + 1).min(run.attempt);
+        let first = run.forerunners_from.unwrap_or(run.attempt);
         let target = Target {
             group: None,
             task_id: id.to_owned(),
@@ -162,10 +162,7 @@ impl Turn<'_> {
         };
         let left = target.end(self.wanted.grace_seconds, self.signals);
         if !left.is_empty() || logs.attempt_alive() {
-            let pids: Vec<String> = left.iter().map(ToString::to_string).collect();
-            let detail = format!("processes {} could not be ended; end them by hand", pids.join(", "));
-            let line = Line::new("needs_attention", id).with("phase", card.phase.as_str()).with("reason", "attempt_not_contained");
-            return Ok(line.with("detail", detail).with("next", format!("card log {id}")));
+            return Ok(not_contained_line(card, &not_contained(&left)));
         }
         self.store.update(&task, |document, now_card, _| {
             let same = now_card.run.as_ref().is_some_and(|now| now.attempt == run.attempt && now.token == run.token);

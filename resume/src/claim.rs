@@ -123,12 +123,7 @@ fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt
         Some(run) => run.token.clone(),
         None => new_token()?,
     };
-    // Attempts after the last settled one; of a background run only what holds its locks is known.
-    let forerunners_from = card.run.as_ref().map(|run| match (&card.outcome, run.background) {
-        (_, true) => run.attempt,
-        (Some(outcome), false) => outcome.attempt + 1,
-        (None, false) => 1,
-    });
+    let forerunners_from = card.run.as_ref().map(|run| run.forerunners_from.unwrap_or(run.attempt));
     document.set_status(Status::Running)?;
     document.set("attempt", number);
     if !first_start {
@@ -144,6 +139,9 @@ fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt
     run.insert("pid".into(), std::process::id().into());
     run.insert("started_at".into(), now.to_string().into());
     run.insert("charged".into(), (!first_start).into());
+    if let Some(first) = forerunners_from {
+        run.insert("forerunners_from".into(), first.into());
+    }
     document.set("run", Value::Object(run));
     let event = Event::new("claimed").with("by", "resume").with("attempt", number).with("phase", card.phase.as_str());
     let given = held.replace(document, event)?;

@@ -149,7 +149,7 @@ a
 
     #[test]
     fn what_cannot_be_read_is_said_and_the_rest_is_done() {
-        for bad in ["{broken", "7", "[null]", "../x", "a b", "{\"alerts\":7}", "{\"task_id\":\"../x\"}"] {
+        for bad in ["{broken", "[7]", "[null]", "../x", "a b", "{\"alerts\":7}", "{\"task_id\":\"../x\"}"] {
             let items = read(&format!("{bad}\n{{\"task_id\":\"a\"}}\n"));
             assert!(items.bad, "{bad}");
             assert_eq!(ids(&items), [("a", Request::Named)], "{bad}");

@@ -16,14 +16,15 @@
 //! "Taken back" means both counters; "reset" means `retry_count`, which counts attempts in a row
 //! without progress. An exit status alone is never progress.
 
+use nix::unistd::Pid;
 use serde_json::{Map, Value};
 use shared::card::{Card, Status};
 use shared::document::{Document, cut};
 use shared::exit::Error;
 use shared::progress;
-use shared::signal::{Line, next_command};
+use shared::signal::{self, Line};
 use shared::time::Timestamp;
-use shared::verdict::exhaustion;
+use shared::verdict::{Attention, exhaustion, own_attention};
 
 use crate::answer::Answer;
 use crate::step::Ending;
@@ -45,8 +46,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) answer: Result<Option<Answer>, String>,
     /// A process of it still holds its output.
     pub(crate) output_held: bool,
-    /// Processes that could not be ended.
-    pub(crate) left: Vec<i32>,
+    /// When processes could not be ended: a sentence about them.
+    pub(crate) left: Option<String>,
     pub(crate) stderr_tail: String,
     pub(crate) stderr_log: String,
 }
@@ -94,6 +95,10 @@ pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, no
     if card.status.is_terminal() {
         return Ok(settle_terminal(document, card, ended));
     }
+    if card.status == Status::Pending {
+        // Somebody rewrote it; there was an attempt all the same.
+        document.set("status", Status::Running.as_str());
+    }
     let answer = match (&ended.answer, &ended.why) {
         (Ok(Some(answer)), Ending::Exited(0 | 75 | 78)) => Some(answer),
         _ => None,
@@ -103,9 +108,8 @@ pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, no
     }
     let progressed = progress::between(ended.given, document);
     let mut decision = decide(document, card, ended, answer, progressed, now);
-    if !ended.left.is_empty() {
-        let pids: Vec<String> = ended.left.iter().map(i32::to_string).collect();
-        decision.detail = Some(format!("processes {} could not be ended; end them, then approve the task", pids.join(", ")));
+    if let Some(detail) = &ended.left {
+        decision.detail = Some(detail.clone());
         decision.next = Next::Attention("attempt_not_contained".to_owned());
     }
     settle_charge(document, card, &decision, progressed);
@@ -230,6 +234,7 @@ fn apply(document: &mut Document, run: Option<Value>, decision: &Decision, now: 
             }
         }
         Next::Background => {
+            document.set_status(Status::Running)?;
             if let Some(Value::Object(mut run)) = run {
                 run.insert("background".into(), true.into());
                 document.set("run", run);
@@ -288,10 +293,7 @@ fn line(document: &Document, ended: &Ended<'_>, decision: &Decision, progressed:
     let (from, to) = (ended.given.text("phase"), document.text("phase"));
     if status == Status::NeedsAttention {
         let card = document.card(id).map_err(|error| Error::data(error.detail))?;
-        let attention = card.attention.clone();
-        let (reason, detail) = attention.map(|own| (own.reason, own.detail)).unwrap_or_default();
-        let line = Line::new("needs_attention", id).with("phase", to).with("reason", reason.as_str()).with_some("detail", detail);
-        let line = line.with("blocked_since", now.to_string()).with("next", next_command(&card, &reason));
+        let line = signal::needs_attention(&card, &own_attention(&card));
         return Ok(line.with("outcome", decision.kind).with("attempt", ended.number).with("log", ended.stderr_log.as_str()));
     }
     if status == Status::Failed {
@@ -326,21 +328,42 @@ fn task_failed(id: &str, phase: &str, ended: &Ended<'_>, detail: Option<String>)
     line.with("log", ended.stderr_log.as_str())
 }
 
+/// What is said of processes that could not be ended.
+pub(crate) fn not_contained(left: &[Pid]) -> String {
+    if left.is_empty() {
+        return "processes that still hold its log could not be found; end them, then approve the task".to_owned();
+    }
+    let pids: Vec<String> = left.iter().map(Pid::to_string).collect();
+    format!("processes {} could not be ended; end them, then approve the task", pids.join(", "))
+}
+
+/// The line for a finished task that still has processes.
+pub(crate) fn not_contained_line(card: &Card, detail: &str) -> Line {
+    let attention = Attention { reason: "attempt_not_contained".to_owned(), detail: detail.to_owned(), since: card.updated_at };
+    signal::needs_attention(card, &attention)
+}
+
 /// A card that became terminal meanwhile never changes again; only the run of a cancelled task, which is contained now, goes.
 fn settle_terminal(document: &mut Document, card: &Card, ended: &Ended<'_>) -> Settled {
     let id = card.task_id();
     let (from, to) = (ended.given.text("phase"), document.text("phase"));
     let now = card.updated_at.unwrap_or(Timestamp::from_unix_ms(0));
-    let (kind, line) = match card.status {
-        Status::Completed if ended.first_start => {
-            ("completed", Line::new("started", id).with("attempt", ended.number).with("outcome", "completed").with("to_phase", to))
+    let about = |signal: &str| Line::new(signal, id).with("attempt", ended.number);
+    let (kind, line) = match (card.status, &ended.left) {
+        (Status::Cancelled, Some(detail)) => {
+            let line = not_contained_line(card, detail).with("outcome", "stopped").with("attempt", ended.number);
+            ("stopped", line.with("log", ended.stderr_log.as_str()))
         }
-        Status::Completed => ("completed", recovery(id, from, to, ended.number, "completed", now)),
-        Status::Failed => ("failed", task_failed(id, to, ended, None)),
-        _ => ("stopped", Line::new("contained", id).with("attempt", ended.number)),
+        // What it left in the background is found, and ended, by the next pass.
+        (Status::Cancelled, None) if ended.output_held => ("stopped", about("skipped").with("reason", "cancelled")),
+        (Status::Cancelled, None) => ("stopped", about("contained")),
+        (Status::Failed, _) => ("failed", task_failed(id, to, ended, None)),
+        _ if ended.first_start => ("completed", about("started").with("outcome", "completed").with("to_phase", to)),
+        _ => ("completed", recovery(id, from, to, ended.number, "completed", now)),
     };
-    let contained = card.status == Status::Cancelled && ended.left.is_empty() && document.remove("run").is_some();
-    Settled { changed: contained, kind, line, again: false }
+    let contained = card.status == Status::Cancelled && ended.left.is_none() && !ended.output_held;
+    let changed = contained && document.remove("run").is_some();
+    Settled { changed, kind, line, again: false }
 }
 
 #[cfg(test)]

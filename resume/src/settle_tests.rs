@@ -23,7 +23,7 @@ struct Case {
     why: Ending,
     answer: Result<Option<Answer>, String>,
     output_held: bool,
-    left: Vec<i32>,
+    left: Option<String>,
     now: Timestamp,
 }
 
@@ -40,7 +40,7 @@ fn clock(time: &str) -> Timestamp {
 
 fn attempt(why: Ending) -> Case {
     let (given, now) = (GIVEN.to_owned(), clock("12:00:00"));
-    Case { given, meanwhile: |_| (), first_start: false, why, answer: Ok(None), output_held: false, left: Vec::new(), now }
+    Case { given, meanwhile: |_| (), first_start: false, why, answer: Ok(None), output_held: false, left: None, now }
 }
 
 impl Case {
@@ -299,6 +299,8 @@ fn an_answer_is_written_into_the_card() {
     let newest = end(0).get("checkpoints").and_then(|all| all.get(3)).cloned().unwrap();
     assert_eq!((newest["phase"].as_str(), newest["message"].as_str()), (Some("collect"), Some("all of 1000")));
     assert_eq!((end(0).text("phase"), &end(0).get("context").unwrap()["page"]), ("analyze", &3.into()));
+    let only_status = attempt(Exited(0)).says(status(Status::Running)).settle().card;
+    assert_eq!((end(0).count("checkpoint_count"), only_status.count("checkpoint_count")), (1, 0));
     // What an attempt that failed printed is no answer.
     assert_eq!((end(1).text("phase"), end(1).count("checkpoint_count"), end(1).get("context")), ("collect", 0, None));
 }
@@ -429,6 +431,8 @@ fn a_finished_card_never_changes() {
             (case(completes).first_start(), "completed | completed | 0/0 | started > collect"),
             (case(fails), "failed | failed | 2/5 | task_failed"),
             (case(fails).first_start(), "failed | failed | 0/0 | task_failed"),
+            // As someone who does not know of runs writes it.
+            (case(|card| card.set("status", "completed")), "completed | completed, run | 2/5 | recovery collect > collect"),
         ]);
     }
 }
@@ -441,11 +445,17 @@ fn a_cancelled_card_only_loses_its_run() {
         after.before.remove("run");
         assert_eq!(after.card, after.before, "{why:?}");
     }
+    let left = Case { left: Some(left_behind()), ..attempt(Cancelled) }.meanwhile(is_cancelled).settle();
+    assert_eq!((left.card, left.settled.changed), (left.before, false));
+}
+
+fn left_behind() -> String {
+    not_contained(&[Pid::from_raw(11), Pid::from_raw(12)])
 }
 
 #[test]
 fn processes_of_a_cancelled_task_that_are_left_are_told() {
-    let left = Case { left: vec![11, 12], ..attempt(Cancelled) }.meanwhile(is_cancelled).settle();
+    let left = Case { left: Some(left_behind()), ..attempt(Cancelled) }.meanwhile(is_cancelled).settle();
     assert_eq!(left.row(), "stopped | cancelled, run | 2/5 | attempt_not_contained");
     assert!(left.settled.line.text("detail").contains("11, 12"));
 }
@@ -495,7 +505,7 @@ fn processes_that_are_left_need_a_person() {
         (attempt(not_started(true)), "postponed", "1/4"),
         (attempt(Exited(1)).meanwhile(is_blocked), "needs_attention", "2/5"),
     ] {
-        let after = Case { left: vec![11, 12], ..case }.settle();
+        let after = Case { left: Some(left_behind()), ..case }.settle();
         assert_eq!(after.row(), format!("{kind} | needs_attention attempt_not_contained, run | {charge} | needs_attention"));
         assert!(after.text("attention", "detail").contains("11, 12") && after.text("outcome", "detail").contains("11, 12"));
     }

@@ -116,7 +116,9 @@ fn own_folder() -> Option<PathBuf> {
         let name = PathBuf::from(std::env::args_os().next()?);
         let search = std::env::var_os("PATH").unwrap_or_default();
         let candidates = match name.parent() {
-            Some(parent) if parent.as_os_str().is_empty() => std::env::split_paths(&search).map(|folder| folder.join(&name)).collect(),
+            Some(parent) if parent.as_os_str().is_empty() => {
+                std::env::split_paths(&search).map(|folder| folder.join(&name)).collect()
+            }
             _ => vec![name],
         };
         std::fs::canonicalize(candidates.into_iter().find(|path| path.is_file())?).ok()

@@ -35,21 +35,22 @@ pub(crate) struct Limits {
     pub(crate) grace_seconds: f64,
 }
 
-/// How an attempt ended, and the processes of it that could not be ended.
+/// How an attempt ended.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) why: Ending,
-    pub(crate) left: Vec<Pid>,
+    /// When its processes could not all be ended: those that are known.
+    pub(crate) left: Option<Vec<Pid>>,
 }
 
 /// Runs an attempt that was claimed.
 pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, signals: &mut Signals) -> End {
     if let Some(left) = contain_forerunners(claimed, limits, signals) {
         let detail = "an earlier attempt could not be ended".to_owned();
-        return End { why: Ending::NotStarted { ours: true, detail }, left };
+        return End { why: Ending::NotStarted { ours: true, detail }, left: Some(left) };
     }
     let outputs = claimed.locked.take_outputs();
-    let not_started = |why| End { why, left: Vec::new() };
+    let not_started = |why| End { why, left: None };
     if let Some(signal) = signals.first() {
         return not_started(Ending::Interrupted(signal));
     }
@@ -120,7 +121,7 @@ fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, sign
         if let State::Done { why, contained } = next {
             // Reaped last. It has ended, or cannot be ended: then nobody waits for it.
             drop(handle.try_wait());
-            return End { why, left: if contained { Vec::new() } else { target.members() } };
+            return End { why, left: (!contained).then(|| target.members()) };
         }
         let wait = if next == State::Running { observer.until_next() } else { LOOK };
         state = next;

@@ -109,6 +109,9 @@ pub struct Run {
     /// Whether it counts against `max_retries` and `max_failures`.
     #[serde(default)]
     pub charged: bool,
+    /// The lowest number of an attempt that may still have processes, when earlier ones were never settled.
+    #[serde(default, deserialize_with = "present")]
+    pub forerunners_from: Option<u64>,
     /// Settled with exit 0, but a process of it lives on.
     #[serde(default)]
     pub background: bool,

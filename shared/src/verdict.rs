@@ -179,7 +179,9 @@ fn is_exhausted(card: &Card) -> bool {
     card.attention.as_ref().is_some_and(|attention| matches!(attention.reason.as_str(), "retries_exhausted" | "failures_exhausted"))
 }
 
-fn own_attention(card: &Card) -> Attention {
+/// What a card with status `needs_attention` says of itself.
+#[must_use]
+pub fn own_attention(card: &Card) -> Attention {
     match &card.attention {
         Some(own) => Attention {
             reason: own.reason.clone(),
