@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 use shared::adapter::{self, Usability};
 use shared::card::{Card, SCHEMA_VERSION, Status};
-use shared::cli::{Output, say};
+use shared::cli::Output;
 use shared::document::Document;
 use shared::exit::{Error, Exit};
 use shared::history::Event;
 use shared::id::TaskId;
 use shared::store::Store;
+use shared::talk::say;
 use shared::time::Timestamp;
 use shared::workspace::Place;
 

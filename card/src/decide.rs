@@ -3,12 +3,13 @@
 use serde_json::Value;
 use shared::attempt::{self, Writer};
 use shared::card::{Card, Status};
-use shared::cli::{Output, say};
+use shared::cli::Output;
 use shared::document::Document;
 use shared::exit::{Error, Exit};
 use shared::facts::host_name;
 use shared::history::Event;
 use shared::store::Store;
+use shared::talk::say;
 use shared::time::Timestamp;
 
 use crate::args::{Choice, Decision};

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 use shared::card::Fault;
-use shared::cli::{Output, say};
+use shared::cli::Output;
 use shared::document::Document;
 use shared::exit::{Error, Exit};
 use shared::id::TaskId;
 use shared::store::{LoadError, Store};
+use shared::talk::say;
 
 use crate::args::Filter;
 

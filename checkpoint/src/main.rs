@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use serde_json::{Map, Value};
 use shared::attempt::{self, Writer};
 use shared::card::Status;
-use shared::cli::{self, Output, Parsed, say};
+use shared::cli::{self, Output, Parsed};
 use shared::document::Document;
 use shared::exit::{Error, Exit};
 use shared::progress;
 use shared::store::Store;
+use shared::talk::say;
 
 mod args;
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use shared::card::Card;
-use shared::cli::say;
 use shared::exit::{Error, Exit};
 use shared::facts::Observer;
 use shared::history::Event;
 use shared::signal::Line;
 use shared::store::{LoadError, Store};
+use shared::talk::say;
 use shared::verdict::Request;
 
 use crate::answer;

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io::BufRead;
 
 use serde_json::{Map, Value};
-use shared::cli::say;
 use shared::exit::{Error, cause};
 use shared::id::TaskId;
 use shared::signal::Line;
 use shared::stream::{Record, Records};
+use shared::talk::say;
 use shared::verdict::Request;
 
 /// One task to look at.

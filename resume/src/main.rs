@@ -19,6 +19,7 @@ mod signals;
 mod spawn;
 mod step;
 mod supervise;
+mod tell;
 
 fn main() -> ExitCode {
     cli::run("resume", || match args::parse(lexopt::Parser::from_env())? {

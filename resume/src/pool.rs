@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use shared::cli::say;
 use shared::exit::{Error, Exit, cause};
 use shared::signal::Line;
 use shared::store::Store;
+use shared::talk::say;
 
 use crate::args::{Wanted, request_word};
 use crate::items::Item;
-use crate::pass::{Errors, Teller};
 use crate::signals::Signals;
+use crate::tell::{Errors, Teller};
 
 /// Nothing is waited for this long without looking again.
 const TICK: Duration = Duration::from_secs(60);
@@ -44,10 +44,9 @@ pub(crate) fn run(
     signals: &mut Signals,
     teller: &mut Teller<'_>,
     errors: &mut Errors,
-) -> Result<(), Error> {
+) {
     let mut waiting: VecDeque<&Item> = tasks.iter().collect();
     let mut members: Vec<Member> = Vec::new();
-    let mut first_failure = None;
     loop {
         while signals.first().is_none() && (members.len() as u64) < wanted.jobs {
             let Some(item) = waiting.pop_front() else { break };
@@ -60,8 +59,7 @@ pub(crate) fn run(
             }
         }
         if members.is_empty() {
-            // A reader that is gone or a full disk stops no member: it is told when all are settled.
-            return first_failure.map_or(Ok(()), Err);
+            return;
         }
         let outputs: Vec<&dyn AsFd> = members.iter().map(|member| &member.output as &dyn AsFd).collect();
         for signal in signals.wait(&outputs, TICK) {
@@ -69,11 +67,7 @@ pub(crate) fn run(
         }
         let mut running = Vec::new();
         for mut member in members {
-            let ended = member.read(|line| {
-                if let Err(error) = teller.tell(line) {
-                    first_failure.get_or_insert(error);
-                }
-            });
+            let ended = member.read(|line| teller.tell(line));
             if ended { member.reap(errors) } else { running.push(member) }
         }
         members = running;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::card::Card;
-use crate::store::distrust;
+use crate::read::distrust;
 
 /// What is known of the adapter or the plain command.
 #[derive(Clone, Debug, PartialEq, Eq)]

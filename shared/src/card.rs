@@ -4,94 +4,18 @@
 //! that is present has its type or the card is invalid: nothing is guessed. Fields that are not
 //! named here are somebody else's and are skipped.
 
-use std::fmt;
-
 use serde::Deserialize;
 use serde_json::error::Category;
 
 use crate::id;
 use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, object, present, present_object};
+pub use crate::status::Status;
 use crate::time::Timestamp;
 
 /// The largest card, in bytes.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The schema version that this program reads and writes.
 pub const SCHEMA_VERSION: u64 = 1;
-
-/// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Not started.
-    Pending,
-    /// Work is going on.
-    Running,
-    /// The last attempt ended without finishing; another may follow.
-    Stalled,
-    /// A person decides.
-    #[serde(alias = "blocked")]
-    NeedsAttention,
-    /// Finished.
-    #[serde(alias = "done")]
-    Completed,
-    /// Given up.
-    Failed,
-    /// Called off.
-    Cancelled,
-}
-
-impl Status {
-    /// All of them, in the order of a task's life.
-    pub const ALL: [Self; 7] =
-        [Self::Pending, Self::Running, Self::Stalled, Self::NeedsAttention, Self::Completed, Self::Failed, Self::Cancelled];
-
-    /// As it is written in a card.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Stalled => "stalled",
-            Self::NeedsAttention => "needs_attention",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// Completed, failed or cancelled: never changed again.
-    #[must_use]
-    pub fn is_terminal(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
-    }
-
-    /// Whether a task may go from this status to that one.
-    #[must_use]
-    pub fn may_become(self, next: Self) -> bool {
-        match self {
-            _ if self == next => true,
-            Self::Pending => matches!(next, Self::Running | Self::Cancelled | Self::NeedsAttention),
-            Self::Running => next != Self::Pending,
-            Self::Stalled | Self::NeedsAttention => next != Self::Pending,
-            Self::Completed | Self::Failed | Self::Cancelled => false,
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::str::FromStr for Status {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is no status: {}", Self::ALL.map(Self::as_str).join(", ")))
-    }
-}
 
 /// The attempt that is not settled yet, or a settled one that left a background process.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -480,121 +404,5 @@ pub(crate) fn json_error(error: &serde_json::Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(fields: &str) -> Result<Card, CardError> {
-        Card::parse(format!(r#"{{"task_id":"t","created_at":"2026-11-30T01:00:00Z","status":"running"{fields}}}"#).as_bytes(), "t")
-    }
-
-    #[test]
-    fn defaults_depend_on_what_is_run() {
-        let card = parse("").unwrap();
-        assert_eq!((card.stale_after_minutes(), card.timeout_seconds()), (30.0, 300.0));
-        assert_eq!((card.max_retries(), card.max_failures(), card.cooldown_seconds()), (3, 50, 15.0));
-        assert!(!card.allow_auto_resume);
-        let plain = parse(r#","resume_argv":["make"]"#).unwrap();
-        assert_eq!((plain.stale_after_minutes(), plain.timeout_seconds()), (0.0, 0.0));
-    }
-
-    #[test]
-    fn a_known_field_of_the_wrong_type_is_refused() {
-        for field in [
-            r#""allow_auto_resume":"false""#,
-            r#""allow_auto_resume":null"#,
-            r#""allow_auto_resume":0"#,
-            r#""max_retries":"3""#,
-            r#""max_retries":-1"#,
-            r#""max_retries":1.5"#,
-            r#""stale_after_minutes":1e400"#,
-            r#""stale_after_minutes":-1"#,
-            r#""stale_after_minutes":null"#,
-            r#""phase":null"#,
-            r#""phase":7"#,
-            r#""not_before":"abc""#,
-            r#""not_before":"2026-11-30T24:00:00Z""#,
-            r#""not_before":1764464400"#,
-            r#""checkpoints":{}"#,
-            r#""checkpoints":[{"phase":"a"}]"#,
-            r#""checkpoints":[{"phase":"a","at":"x","message":""}]"#,
-            r#""artifacts":[]"#,
-            r#""artifacts":{"phase_a":7}"#,
-            r#""steps":[{"name":"a","status":"half"}]"#,
-            r#""context":[]"#,
-            r#""metadata":[]"#,
-            r#""run":[1,"t","h",1,"2026-11-30T01:00:00Z"]"#,
-            r#""outcome":["2026-11-30T01:00:00Z",1,"x"]"#,
-            r#""checkpoints":[["a","2026-11-30T01:00:00Z","m"]]"#,
-            r#""metadata":{"depends_on":"a"}"#,
-            r#""metadata":{"depends_on":["../a"]}"#,
-            r#""run":{}"#,
-            r#""run":null"#,
-            r#""attention":"why""#,
-            r#""resume_argv":"make all""#,
-            r#""resume_argv":null"#,
-            r#""schema_version":"1""#,
-            r#""status":"running""#,
-            r#""phase":"a","phase":"b""#,
-        ] {
-            assert_eq!(parse(&format!(",{field}")).unwrap_err().fault, Fault::Invalid, "{field}");
-        }
-    }
-
-    #[test]
-    fn a_later_schema_version_is_told_from_a_broken_card() {
-        for fields in [r#","schema_version":2"#, r#","schema_version":2,"phase":{}"#] {
-            assert_eq!(parse(fields).unwrap_err().fault, Fault::UnknownVersion, "{fields}");
-        }
-    }
-
-    #[test]
-    fn what_surrounds_the_object_counts() {
-        for text in [
-            "",
-            " \n",
-            "{",
-            "[]",
-            "null",
-            "garbage",
-            "\u{feff}{}",
-            "{}",
-            r#"{"task_id":"t"}"#,
-            r#"{"task_id":"t","created_at":"2026-11-30T01:00:00Z","status":"running"} x"#,
-            r#"{"task_id":"other","created_at":"2026-11-30T01:00:00Z","status":"running"}"#,
-            r#"{"task_id":"t","status":"running"}"#,
-            r#"{"task_id":"t","created_at":"2026-11-30T01:00:00Z","status":"sleeping"}"#,
-        ] {
-            assert_eq!(Card::parse(text.as_bytes(), "t").unwrap_err().fault, Fault::Invalid, "{text}");
-        }
-        assert_eq!(Card::parse(b"{\"task_id\":\"t\xff\"}", "t").unwrap_err().fault, Fault::Invalid);
-    }
-
-    #[test]
-    fn the_predecessors_words_are_understood() {
-        let text = r#"{"id":"t","created_at":"2026-11-30T09:00:00+08:00","status":"done","meta":{"a":1},"history":[{"x":1}],
-            "artifacts":{"raw":"/tmp/raw.json"},"resume_command_argv":["python3","x.py"],"safe_to_retry":false,"watchdog":{}}"#;
-        let card = Card::parse(text.as_bytes(), "t").unwrap();
-        assert_eq!((card.task_id(), card.status), ("t", Status::Completed));
-        assert_eq!(card.argv(), ["python3", "x.py"]);
-        assert!(card.in_manual_phase());
-        assert_eq!(card.created_at.unwrap().to_string(), "2026-11-30T01:00:00Z");
-    }
-
-    #[test]
-    fn transitions() {
-        use Status::*;
-        for from in Status::ALL {
-            for to in Status::ALL {
-                let expected = match (from, to) {
-                    _ if from == to => true,
-                    (Pending, Running | Cancelled | NeedsAttention) => true,
-                    (Running, Stalled | NeedsAttention | Completed | Failed | Cancelled) => true,
-                    (Stalled, Running | NeedsAttention | Completed | Failed | Cancelled) => true,
-                    (NeedsAttention, Stalled | Running | Completed | Failed | Cancelled) => true,
-                    _ => false,
-                };
-                assert_eq!(from.may_become(to), expected, "{from} -> {to}");
-            }
-        }
-    }
-}
+#[path = "card_tests.rs"]
+mod tests;

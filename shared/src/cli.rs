@@ -7,7 +7,6 @@
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
 use lexopt::{Parser, ValueExt};
 use serde_json::Value;
@@ -16,10 +15,9 @@ use crate::entry::{absolute, check_name};
 use crate::exit::{Error, Exit, cause};
 use crate::id::TaskId;
 use crate::store::Store;
+use crate::talk::{self, say};
 use crate::time::{Clock, Timestamp};
 use crate::workspace::{Place, Surroundings};
-
-static PROGRAM: OnceLock<&'static str> = OnceLock::new();
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -53,7 +51,7 @@ impl Common {
 /// What `--version` prints.
 #[must_use]
 pub fn version() -> String {
-    format!("{} (task-recovery) {}\n", PROGRAM.get().copied().unwrap_or_default(), env!("CARGO_PKG_VERSION"))
+    format!("{} (task-recovery) {}\n", talk::program(), env!("CARGO_PKG_VERSION"))
 }
 
 /// A time on the command line.
@@ -135,17 +133,9 @@ pub fn set_id(slot: &mut Option<TaskId>, text: &str) -> Result<(), Error> {
     }
 }
 
-/// Says something to the person: one line on stderr.
-pub fn say(text: &str) {
-    let name = PROGRAM.get().copied().unwrap_or_default();
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    // Whoever closed stderr does not want to hear it.
-    drop(writeln!(io::stderr(), "{name}: {line}"));
-}
-
 /// Runs a program: `body` does the work, errors become one line and a status.
 pub fn run(name: &'static str, body: impl FnOnce() -> Result<Exit, Error>) -> ExitCode {
-    PROGRAM.get_or_init(|| name);
+    talk::set_program(name);
     let exit = body().unwrap_or_else(|error| {
         say(&error.message);
         error.exit

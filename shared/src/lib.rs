@@ -1,16 +1,16 @@
 //! What the programs share: the card, the store, the verdict, the signals.
 //!
 //! ```text
-//! id  time                     values
-//! shape  card  document        a card as it is read, and as it is written
-//! entry  progress              what a checkpoint records, and whether it is more than before
-//! lock  durable  history       files: exclusion, replacing, the audit trail
-//! workspace  store             where the cards are; list, load, create, update
-//! attempt                      the cookie of an attempt, and fencing by it
-//! liveness  adapter            what lives; what can be run
-//! facts  last_pass  verdict    what a card needs now
-//! signal  stream               what flows in the pipe, out and in
-//! exit  cli                    statuses, errors, command lines, stdout
+//! id  time                         values
+//! status  shape  card  document    a card as it is read, and as it is written
+//! entry  progress                  what a checkpoint records, and whether it is more than before
+//! lock  durable  history           files: exclusion, replacing, the audit trail
+//! workspace  read  store           where the cards are; list, load, create, update
+//! attempt                          the cookie of an attempt, and fencing by it
+//! liveness  adapter                what lives; what can be run
+//! facts  last_pass  verdict        what a card needs now
+//! signal  stream                   what flows in the pipe, out and in
+//! exit  talk  cli                  exit statuses, errors, stderr, command lines, stdout
 //! ```
 
 pub mod adapter;
@@ -28,10 +28,13 @@ pub mod last_pass;
 pub mod liveness;
 pub mod lock;
 pub mod progress;
+mod read;
 mod shape;
 pub mod signal;
+pub mod status;
 pub mod store;
 pub mod stream;
+pub mod talk;
 pub mod time;
 pub mod verdict;
 pub mod workspace;

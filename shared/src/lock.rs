@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
-use crate::cli::say;
 use crate::exit::{Error, Exit, cause};
+use crate::talk::say;
 
 /// The longest wait for an update lock.
 pub const WAIT_MAX: Duration = Duration::from_secs(10);

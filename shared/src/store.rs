@@ -9,29 +9,27 @@
 //! parses as a card; the revision grows by one with each write; a new card never replaces one.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
 use nix::unistd::{Uid, User};
 use serde_json::Value;
 
-use crate::card::{BYTES_MAX, Card, CardError, Fault};
-use crate::cli::say;
+use crate::card::Card;
 use crate::document::Document;
 use crate::durable::{self, ReplaceError};
 use crate::exit::{Error, Exit, cause};
 use crate::history::{self, Event};
 use crate::id::TaskId;
 use crate::lock::UpdateLock;
+use crate::read;
+pub use crate::read::LoadError;
+use crate::talk::say;
 use crate::time::{Clock, Timestamp};
 use crate::workspace::Place;
-
-/// Large enough for nearly every card, so that one read gets it.
-const READ_BYTES: usize = 64 * 1024;
 
 /// A folder of cards.
 #[derive(Debug)]
@@ -57,32 +55,6 @@ impl Entry {
     pub fn id_text(&self) -> String {
         let name = self.name.to_string_lossy();
         name.strip_suffix(".json").unwrap_or(&name).to_owned()
-    }
-}
-
-/// Why a card could not be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoadError {
-    /// There is none.
-    Missing,
-    /// It cannot be used.
-    Bad(CardError),
-}
-
-impl LoadError {
-    /// As an error about this task.
-    #[must_use]
-    pub fn about(&self, id: &str) -> Error {
-        match self {
-            Self::Missing => Error::new(Exit::NoTask, format!("no task {id}; see card list")),
-            Self::Bad(error) if error.fault == Fault::Unreadable => {
-                Error::io(format!("cannot read the card of {id}: {}", error.detail))
-            }
-            Self::Bad(error) if error.fault == Fault::Insecure => {
-                Error::refused(format!("the card of {id} is not trusted: {}; correct its owner or mode", error.detail))
-            }
-            Self::Bad(error) => Error::data(format!("the card of {id} is not valid: {}; correct it by hand", error.detail)),
-        }
     }
 }
 
@@ -294,75 +266,8 @@ impl Store {
     }
 
     fn read<'b>(&self, name: &OsStr, known_regular: bool, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
-        let unreadable = |detail: String| LoadError::Bad(CardError::new(Fault::Unreadable, detail));
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits());
-        let mut file = options.open(self.folder.join(name)).map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::ENOENT) => LoadError::Missing,
-            Some(Errno::ELOOP | Errno::EMLINK) => unreadable("it is a symbolic link, not a regular file".to_owned()),
-            Some(Errno::ENXIO) => unreadable("it is a socket, not a regular file".to_owned()),
-            _ => unreadable(cause(&error)),
-        })?;
-        if !known_regular || self.others_may_search {
-            let meta = file.metadata().map_err(|error| unreadable(cause(&error)))?;
-            if let Some(kind) = kind_of(&meta) {
-                return Err(unreadable(format!("it is {kind}, not a regular file")));
-            }
-            if self.others_may_search
-                && let Some(detail) = distrust(&meta)
-            {
-                return Err(LoadError::Bad(CardError::new(Fault::Insecure, detail)));
-            }
-        }
-        let length = read_bounded(&mut file, known_regular, buffer).map_err(|error| unreadable(cause(&error)))?;
-        if length > BYTES_MAX {
-            return Err(unreadable(format!("it is larger than {BYTES_MAX} bytes")));
-        }
-        Ok(&buffer[..length])
+        read::card_file(&self.folder.join(name), known_regular, self.others_may_search, buffer)
     }
-}
-
-/// Reads up to one byte over the limit and returns the length. `quick` stops at the first short read, which is the end of any
-/// ordinary local file; whoever gets a card that does not parse that way reads it again without.
-fn read_bounded(file: &mut File, quick: bool, buffer: &mut Vec<u8>) -> io::Result<usize> {
-    if buffer.len() < READ_BYTES {
-        buffer.resize(READ_BYTES, 0);
-    }
-    let mut length = 0;
-    loop {
-        match file.read(&mut buffer[length..]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-            Ok(0) => return Ok(length),
-            Ok(count) => length += count,
-        }
-        if length > BYTES_MAX || (quick && length < buffer.len()) {
-            return Ok(length);
-        }
-        if length == buffer.len() {
-            buffer.resize((2 * length).min(BYTES_MAX + 1), 0);
-        }
-    }
-}
-
-fn kind_of(meta: &fs::Metadata) -> Option<&'static str> {
-    let kind = meta.file_type();
-    match () {
-        () if kind.is_file() => None,
-        () if kind.is_dir() => Some("a folder"),
-        () if kind.is_fifo() => Some("a FIFO"),
-        () if kind.is_socket() => Some("a socket"),
-        () => Some("a device"),
-    }
-}
-
-/// Why a file should not be believed, if others could have written it.
-#[must_use]
-pub fn distrust(meta: &fs::Metadata) -> Option<String> {
-    if meta.uid() != Uid::effective().as_raw() && meta.uid() != 0 {
-        return Some(format!("it is owned by uid {}", meta.uid()));
-    }
-    (meta.mode() & 0o002 != 0).then(|| format!("everyone may write it (mode {:o})", meta.mode() & 0o7777))
 }
 
 fn make_folder(folder: &Path) -> Result<(), Error> {

@@ -1,0 +1,96 @@
+//! What a pass prints, and what it could not carry out.
+
+use std::collections::BTreeSet;
+
+use shared::cli::Output;
+use shared::exit::{Error, Exit};
+use shared::last_pass::{LastPass, Told};
+use shared::signal::{self, Line};
+use shared::talk::say;
+
+use crate::args::{Format, Wanted};
+use crate::claim::failed_line;
+use crate::items::Item;
+
+/// What the pass could not carry out: said when it happens, remembered for the exit status.
+#[derive(Debug, Default)]
+pub(crate) struct Errors {
+    pub(crate) first: Option<Exit>,
+}
+
+impl Errors {
+    pub(crate) fn take(&mut self, item: &Item, error: &Error) -> Line {
+        say(&error.message);
+        self.note(error.exit);
+        failed_line(&item.id, error)
+    }
+
+    /// Remembers a status.
+    pub(crate) fn note(&mut self, exit: Exit) {
+        self.first = self.first.or(Some(exit));
+    }
+}
+
+/// Prints lines as they come, or collects them for a report.
+pub(crate) struct Teller<'a> {
+    output: Output,
+    format: Format,
+    last_pass: &'a LastPass,
+    member: bool,
+    collected: Vec<Line>,
+    failure: Option<Error>,
+    /// What a person was told by this pass.
+    pub(crate) told: BTreeSet<Told>,
+    /// Something needs one.
+    pub(crate) needs_person: bool,
+}
+
+impl<'a> Teller<'a> {
+    pub(crate) fn new(wanted: &Wanted, last_pass: &'a LastPass) -> Self {
+        let output = Output::new();
+        let format = wanted.format.unwrap_or(if output.is_terminal() { Format::Text } else { Format::Jsonl });
+        let member = wanted.member.is_some();
+        Self { output, format, last_pass, member, collected: Vec::new(), failure: None, told: BTreeSet::new(), needs_person: false }
+    }
+
+    /// Whether what was told counts as told: a terminal's reader may not have looked, one that went away has not.
+    pub(crate) fn was_heard(&self) -> bool {
+        !self.output.is_terminal() && !self.output.is_closed()
+    }
+
+    /// Tells a line. Lines that need a person say whether they are new. A stdout that fails stops no work: that is said last.
+    pub(crate) fn tell(&mut self, mut line: Line) {
+        if line.needs_person() && !self.member {
+            self.needs_person = true;
+            let told = line.told();
+            line.0.shift_remove("new");
+            if !self.last_pass.told.contains(&told) {
+                line = line.with("new", true);
+            }
+            if self.told.contains(&told) && self.format == Format::Report {
+                return;
+            }
+            self.told.insert(told);
+        }
+        let written = match self.format {
+            Format::Jsonl => self.output.json_line(&line.0.into()),
+            Format::Text => self.output.text(&(signal::sentence(&line) + "\n")),
+            Format::Report => {
+                self.collected.push(line);
+                Ok(())
+            }
+        };
+        if let Err(error) = written.and_then(|()| self.output.finish()) {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Tells what was collected.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        if self.format == Format::Report {
+            let report = signal::report(&self.collected, |line| line.0.contains_key("new"));
+            self.output.json(&report)?;
+        }
+        self.failure.take().map_or_else(|| self.output.finish(), Err)
+    }
+}
