@@ -1,9 +1,13 @@
 //! The run card as it is written: an ordered JSON object, edited in place.
 //!
-//! A struct is never serialized as a card, so fields that somebody else added keep their place
-//! and numbers keep their digits. A card that the Python predecessor wrote gets today's names
+//! A struct is never serialized as a card, so fields that somebody else added keep their place.
+//! A field that was not changed is written as the very text that was read: numbers keep their
+//! digits, texts their escapes, arrays their layout, and a diff shows what was changed. A card that the Python predecessor wrote gets today's names
 //! when it is first rewritten (`adopt`).
 
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::card::{BYTES_MAX, Card, CardError, Fault, Status, json_error};
@@ -18,17 +22,25 @@ pub const MESSAGE_BYTES_MAX: usize = 4096;
 const NO_PHASE: &str = "main";
 
 /// A card that is being edited.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Document {
     object: Map<String, Value>,
+    /// The fields as they were read: value and text.
+    original: HashMap<String, (Value, Box<RawValue>)>,
     notes: Vec<String>,
+}
+
+impl PartialEq for Document {
+    fn eq(&self, other: &Self) -> bool {
+        self.object == other.object
+    }
 }
 
 impl Document {
     /// A document from an object.
     #[must_use]
     pub fn new(object: Map<String, Value>) -> Self {
-        Self { object, notes: Vec::new() }
+        Self { object, original: HashMap::new(), notes: Vec::new() }
     }
 
     /// Reads a whole card: everything in it, and as a `Card`.
@@ -37,8 +49,11 @@ impl Document {
     /// As `Card::parse`, also for what that skips: nesting, lone surrogates, bytes after the object.
     pub fn parse(bytes: &[u8], file_id: &str) -> Result<(Self, Card), CardError> {
         let card = Card::parse(bytes, file_id)?;
-        let object = serde_json::from_slice(bytes).map_err(|error| CardError::new(Fault::Invalid, json_error(&error)))?;
-        Ok((Self::new(object), card))
+        let invalid = |error: serde_json::Error| CardError::new(Fault::Invalid, json_error(&error));
+        let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(invalid)?;
+        let texts: HashMap<String, Box<RawValue>> = serde_json::from_slice(bytes).map_err(invalid)?;
+        let original = texts.into_iter().filter_map(|(name, text)| Some((name.clone(), (object.get(&name)?.clone(), text))));
+        Ok((Self { original: original.collect(), ..Self::new(object) }, card))
     }
 
     /// The card that this document is now.
@@ -49,12 +64,22 @@ impl Document {
         Card::parse(&self.bytes(), file_id)
     }
 
-    /// The file's content: indented, with a final newline.
+    /// The file's content: a line a field, indented, with a final newline.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(&self.object).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
+        let mut text = String::from("{");
+        for (index, (name, value)) in self.object.iter().enumerate() {
+            text += if index == 0 { "\n  " } else { ",\n  " };
+            text += &Value::from(name.as_str()).to_string();
+            text += ": ";
+            match self.original.get(name) {
+                Some((read, raw)) if read == value => text += raw.get(),
+                // No text of JSON holds a newline of its own, so this moves whole lines only.
+                _ => text += &format!("{value:#}").replace('\n', "\n  "),
+            }
+        }
+        text += "\n}\n";
+        text.into_bytes()
     }
 
     /// The content, if it is not too large for a card.
@@ -315,14 +340,14 @@ mod tests {
 
     #[test]
     fn unknown_fields_keep_their_place_and_numbers_their_digits() {
-        let text = r#"{"a":1.10,"phase":"x","b":1e+400,"c":123456789012345678901234567890,"status":"running","d":[1,[2.0]]}"#;
-        let mut document = document(text);
+        let text = "{\n  \"task_id\": \"t\",\n  \"a\": 1.10,\n  \"phase\": \"x\",\n  \"b\": 1e400,\n  \"c\": 123456789012345678901234567890,\n  \
+                    \"status\": \"running\",\n  \"d\": [1, [2.0,\n 3]],\n  \"e\": \"\\u957f\",\n  \"created_at\": \"2026-11-30T01:00:00Z\"\n}\n";
+        let (mut document, _) = Document::parse(text.as_bytes(), "t").unwrap();
+        assert_eq!(String::from_utf8(document.bytes()).unwrap(), text);
         document.set("phase", "y");
-        let written = serde_json::to_string(document.object()).unwrap();
-        assert_eq!(written, text.replace("\"x\"", "\"y\""));
-        document.remove("phase");
-        assert_eq!(document.object().keys().next(), Some(&"a".to_owned()));
-        assert_eq!(document.object().keys().nth(1), Some(&"b".to_owned()));
+        assert_eq!(String::from_utf8(document.bytes()).unwrap(), text.replace("\"x\"", "\"y\""));
+        document.remove("a");
+        assert_eq!(document.object().keys().take(3).collect::<Vec<_>>(), ["task_id", "phase", "b"]);
     }
 
     #[test]
