@@ -1,12 +1,13 @@
 //! The command line as plain data. Nothing is opened here.
 
 use lexopt::prelude::*;
-use serde_json::Value;
+use serde_json::Map;
 use shared::card::Status;
-use shared::cli::{self, Common, Parsed, amount, artifact, count, name, pair, set_id, text};
-use shared::entry::{Entry, absolute};
+use shared::cli::{self, Common, Parsed, artifact, later_status, name, pair, set_id, take_policy, text};
+use shared::entry::Entry;
 use shared::exit::Error;
 use shared::id::TaskId;
+use shared::policy::Policy;
 
 const HELP: &str = include_str!("../help.txt");
 
@@ -18,6 +19,9 @@ pub(crate) enum Verb {
     List(Filter),
     Log(TaskId),
     Decide(Box<Decision>),
+    Update(Box<Update>),
+    Put(TaskId),
+    Schema,
 }
 
 /// `card create`.
@@ -25,15 +29,20 @@ pub(crate) enum Verb {
 pub(crate) struct Create {
     pub(crate) id: Option<TaskId>,
     pub(crate) task_type: String,
-    pub(crate) title: String,
     pub(crate) status: Option<Status>,
-    pub(crate) adapter: Option<String>,
-    pub(crate) command: Vec<String>,
-    /// Fields that are written as they were given.
-    pub(crate) policy: Vec<(&'static str, Value)>,
-    pub(crate) manual_phases: Vec<String>,
+    pub(crate) policy: Policy,
     pub(crate) steps: Vec<String>,
-    pub(crate) depends_on: Vec<TaskId>,
+    pub(crate) entry: Entry,
+}
+
+/// `card update`.
+#[derive(Debug)]
+pub(crate) struct Update {
+    pub(crate) id: TaskId,
+    pub(crate) task_type: Option<String>,
+    pub(crate) status: Option<Status>,
+    pub(crate) policy: Policy,
+    pub(crate) steps: Vec<String>,
     pub(crate) entry: Entry,
 }
 
@@ -77,7 +86,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
             Some(other) => return Err(other.unexpected().into()),
             None => {
                 return Err(Error::usage(
-                    "say what to do: create, show, list, log, complete, fail, block, cancel or approve; see --help",
+                    "say what to do: create, update, put, show, list, log, complete, fail, block, cancel, approve or schema; see --help",
                 ));
             }
         }
@@ -85,6 +94,9 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
     let mut line = Line { parser, common };
     let parsed = match verb.as_str() {
         "create" => create(&mut line)?,
+        "update" => update(&mut line)?,
+        "put" => one_id(&mut line, "put")?.map(Verb::Put),
+        "schema" => schema(&mut line)?,
         "show" => one_id(&mut line, "show")?.map(Verb::Show),
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => list(&mut line)?,
@@ -123,7 +135,7 @@ impl<T> Answer<T> {
 fn create(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let mut wanted = Create::default();
-    let (mut task_type, mut title) = (None, None);
+    let mut task_type = None;
     loop {
         // Everything after `--` is the command, also what looks like an option.
         if let Some(mut raw) = parser.try_raw_args()
@@ -133,10 +145,11 @@ fn create(line: &mut Line) -> Result<Answer, Error> {
             let words = raw.map(|word| {
                 word.into_string().map_err(|word| Error::usage(format!("the command has {word:?}, which is not UTF-8")))
             });
-            wanted.command = words.collect::<Result<_, _>>()?;
-            if wanted.command.is_empty() {
+            let words: Vec<String> = words.collect::<Result<_, _>>()?;
+            if words.is_empty() {
                 return Err(Error::usage("there is no command after --"));
             }
+            wanted.policy.set_command(words);
             break;
         }
         let Some(arg) = parser.next()? else { break };
@@ -144,37 +157,70 @@ fn create(line: &mut Line) -> Result<Answer, Error> {
             Long("task-id") => set_id(&mut wanted.id, &text(parser, "task-id")?)?,
             Value(id) => set_id(&mut wanted.id, &id.string()?)?,
             Long("task-type") => task_type = Some(name(parser, "task-type")?),
-            Long("title") => title = Some(text(parser, "title")?),
             Long("phase") => wanted.entry.phase = Some(name(parser, "phase")?),
             Long("status") => wanted.status = Some(first_status(&text(parser, "status")?)?),
-            Long("resume-adapter") => wanted.adapter = Some(absolute("--resume-adapter", &text(parser, "resume-adapter")?)?),
-            Long("allow-auto-resume") => wanted.policy.push(("allow_auto_resume", true.into())),
-            Long("no-allow-auto-resume") => wanted.policy.push(("allow_auto_resume", false.into())),
-            Long("stale-after-minutes") => number(parser, &mut wanted, "stale-after-minutes", "stale_after_minutes")?,
-            Long("timeout-seconds") => number(parser, &mut wanted, "timeout-seconds", "timeout_seconds")?,
-            Long("cooldown-seconds") => number(parser, &mut wanted, "cooldown-seconds", "cooldown_seconds")?,
-            Long("give-up-after-minutes") => number(parser, &mut wanted, "give-up-after-minutes", "give_up_after_minutes")?,
-            Long("max-retries") => wanted.policy.push(("max_retries", count(parser, "max-retries")?.into())),
-            Long("max-failures") => wanted.policy.push(("max_failures", count(parser, "max-failures")?.into())),
-            Long("manual-phase") => wanted.manual_phases.push(name(parser, "manual-phase")?),
             Long("step") => wanted.steps.push(name(parser, "step")?),
-            Long("depends-on") => wanted.depends_on.push(text(parser, "depends-on")?.parse().map_err(Error::usage)?),
-            Long("artifact") => wanted.entry.artifacts.push(artifact(parser)?),
+            Long("artifact") => wanted.entry.artifacts.push(artifact(parser, "artifact")?),
             Long("meta") => insert(&mut wanted.entry.metadata, pair(parser, "meta")?),
             Long("context") => insert(&mut wanted.entry.context, pair(parser, "context")?),
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
             Long("now") => common.now = Some(cli::time(parser, "now")?),
             Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
             Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
-            other => return Err(other.unexpected().into()),
+            Long(option) => {
+                let option = option.to_owned();
+                take_policy(&mut wanted.policy, &option, parser)?;
+            }
+            other @ Short(_) => return Err(other.unexpected().into()),
         }
     }
     wanted.task_type = task_type.ok_or_else(|| Error::usage("create: --task-type is missing"))?;
-    wanted.title = title.ok_or_else(|| Error::usage("create: --title is missing"))?;
-    if wanted.adapter.is_some() && !wanted.command.is_empty() {
-        return Err(Error::usage("create: --resume-adapter and a command after -- exclude each other"));
+    if !wanted.policy.sets("title") {
+        return Err(Error::usage("create: --title is missing"));
+    }
+    if wanted.policy.sets("resume_adapter") && wanted.policy.has_command() {
+        return Err(Error::usage("create: an adapter and a command exclude each other"));
     }
     Ok(Answer::Verb(Verb::Create(Box::new(wanted))))
+}
+
+fn update(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let (mut id, mut task_type, mut status, mut steps) = (None, None, None, Vec::new());
+    let (mut policy, mut entry) = (Policy::default(), Entry::default());
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
+            Value(word) => set_id(&mut id, &word.string()?)?,
+            Long("task-type") => task_type = Some(name(parser, "task-type")?),
+            Long("phase") => entry.phase = Some(name(parser, "phase")?),
+            Long("status") => status = Some(later_status(&text(parser, "status")?)?),
+            Long("step") => steps.push(name(parser, "step")?),
+            Long("artifact") => entry.artifacts.push(artifact(parser, "artifact")?),
+            Long("meta") => insert(&mut entry.metadata, pair(parser, "meta")?),
+            Long("context") => insert(&mut entry.context, pair(parser, "context")?),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            Long(option) => {
+                let option = option.to_owned();
+                take_policy(&mut policy, &option, parser)?;
+            }
+            other @ Short(_) => return Err(other.unexpected().into()),
+        }
+    }
+    let id = id.ok_or_else(|| Error::usage("update: say which task"))?;
+    Ok(Answer::Verb(Verb::Update(Box::new(Update { id, task_type, status, policy, steps, entry }))))
+}
+
+fn schema(line: &mut Line) -> Result<Answer, Error> {
+    match line.parser.next()? {
+        None => Ok(Answer::Verb(Verb::Schema)),
+        Some(Short('h') | Long("help")) => Ok(Answer::Print(HELP.to_owned())),
+        Some(Short('V') | Long("version")) => Ok(Answer::Print(cli::version())),
+        Some(other) => Err(other.unexpected().into()),
+    }
 }
 
 fn list(line: &mut Line) -> Result<Answer, Error> {
@@ -223,7 +269,7 @@ fn decision(line: &mut Line, choice: Choice) -> Result<Answer, Error> {
             Value(word) => set_id(&mut id, &word.string()?)?,
             Long("message") => entry.message = Some(text(parser, "message")?),
             Long("phase") => entry.phase = Some(name(parser, "phase")?),
-            Long("artifact") => entry.artifacts.push(artifact(parser)?),
+            Long("artifact") => entry.artifacts.push(artifact(parser, "artifact")?),
             Long("meta") => insert(&mut entry.metadata, pair(parser, "meta")?),
             Long("reason") if choice == Choice::Block => reason = Some(name(parser, "reason")?),
             Long("detail") if choice == Choice::Block => detail = Some(text(parser, "detail")?),
@@ -245,12 +291,6 @@ fn first_status(text: &str) -> Result<Status, Error> {
     }
 }
 
-fn number(parser: &mut lexopt::Parser, wanted: &mut Create, option: &str, field: &'static str) -> Result<(), Error> {
-    let value = amount(parser, option)?;
-    wanted.policy.push((field, shared::signal::number(value)));
-    Ok(())
-}
-
-fn insert(object: &mut serde_json::Map<String, Value>, (name, value): (String, String)) {
+fn insert(object: &mut Map<String, serde_json::Value>, (name, value): (String, String)) {
     object.insert(name, value.into());
 }

@@ -60,55 +60,26 @@ fn make_with_free_id(store: &Store, wanted: &Create, now: Timestamp) -> Result<D
 }
 
 fn document(id: &TaskId, wanted: &Create, now: Timestamp) -> Result<Document, Error> {
-    let plain = !wanted.command.is_empty();
-    let status = wanted.status.unwrap_or(if plain { Status::Pending } else { Status::Running });
+    let status = wanted.status.unwrap_or(if wanted.policy.has_command() { Status::Pending } else { Status::Running });
     let mut card = Document::new(Map::new());
     card.set("schema_version", SCHEMA_VERSION);
     card.set("revision", 0);
     card.set("task_id", id.as_str());
     card.set("task_type", wanted.task_type.as_str());
-    card.set("title", wanted.title.as_str());
+    card.set("title", "");
     card.set_time("created_at", now);
     card.set_time("updated_at", now);
     card.set("status", status.as_str());
     if let Some(phase) = &wanted.entry.phase {
         card.set("phase", phase.as_str());
     }
-    if let Some(path) = &wanted.adapter {
-        card.set("resume_adapter", path.as_str());
-    }
-    if plain {
-        card.set("resume_argv", wanted.command.clone());
-        card.set("cwd", current_folder()?);
-        if let Some(path) = std::env::var("PATH").ok().filter(|path| !path.is_empty()) {
-            card.set("path", path);
-        }
-    }
     card.set("allow_auto_resume", false);
-    for (name, value) in &wanted.policy {
-        card.set(name, value.clone());
-    }
-    if !wanted.manual_phases.is_empty() {
-        card.set("manual_phases", wanted.manual_phases.clone());
-    }
+    wanted.policy.apply(&mut card)?;
     wanted.entry.apply(&mut card, false, now);
     if !wanted.steps.is_empty() {
         card.set("steps", wanted.steps.iter().map(|name| json!({"name": name, "status": "pending"})).collect::<Vec<_>>());
     }
-    if !wanted.depends_on.is_empty() {
-        let names: Vec<&str> = wanted.depends_on.iter().map(TaskId::as_str).collect();
-        card.object_at("metadata").insert("depends_on".into(), names.into());
-    }
     Ok(card)
-}
-
-fn current_folder() -> Result<String, Error> {
-    let folder =
-        std::env::current_dir().map_err(|error| Error::io(format!("the current folder: {}", shared::exit::cause(&error))))?;
-    folder
-        .into_os_string()
-        .into_string()
-        .map_err(|folder| Error::usage(format!("the current folder {} is not UTF-8", folder.display())))
 }
 
 fn warn(card: &Card) {

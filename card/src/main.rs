@@ -7,13 +7,17 @@ use shared::cli::{self, Parsed};
 mod args;
 mod create;
 mod decide;
+mod put;
+mod schema;
 mod show;
+mod update;
 
 use args::Verb;
 
 fn main() -> ExitCode {
     cli::run("card", || match args::parse(lexopt::Parser::from_env())? {
         Parsed::Print(text) => cli::print(&text),
+        Parsed::Run((_, Verb::Schema)) => cli::print(schema::SCHEMA),
         Parsed::Run((common, verb)) => {
             let (store, place) = common.open()?;
             match verb {
@@ -22,6 +26,9 @@ fn main() -> ExitCode {
                 Verb::List(filter) => show::list(&store, &filter),
                 Verb::Log(id) => show::log(&store, &id),
                 Verb::Decide(decision) => decide::decide(&store, &decision),
+                Verb::Update(wanted) => update::update(&store, &wanted),
+                Verb::Put(id) => put::put(&store, &id),
+                Verb::Schema => cli::print(schema::SCHEMA),
             }
         }
     })

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Map, Value};
+use shared::answer::{Answer, RETRY_AFTER_SECONDS_MAX};
 use shared::attempt::{self, Writer};
 use shared::card::Status;
 use shared::cli::{self, Output, Parsed};
@@ -11,8 +12,10 @@ use shared::exit::{Error, Exit};
 use shared::progress;
 use shared::store::Store;
 use shared::talk::say;
+use shared::time::Timestamp;
 
 mod args;
+mod note;
 
 use args::Wanted;
 
@@ -21,7 +24,8 @@ fn main() -> ExitCode {
         Parsed::Print(text) => cli::print(&text),
         Parsed::Run(wanted) => {
             let (store, _) = wanted.common.open()?;
-            let saved = record(&store, &wanted)?;
+            let note = note::note(&wanted)?;
+            let saved = record(&store, &wanted, &note)?;
             let mut output = Output::new();
             output.json(&summary(&saved))?;
             output.finish()?;
@@ -30,7 +34,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn record(store: &Store, wanted: &Wanted) -> Result<Document, Error> {
+fn record(store: &Store, wanted: &Wanted, note: &Answer) -> Result<Document, Error> {
     let mut unknown_steps = Vec::new();
     let saved = store.update(&wanted.id, |document, card, now| {
         let writer = attempt::fence(store, card)?;
@@ -38,12 +42,13 @@ fn record(store: &Store, wanted: &Wanted) -> Result<Document, Error> {
             return Err(Error::refused(format!("{} is {} and never changes again; make a new task", wanted.id, card.status)));
         }
         let before = document.clone();
-        unknown_steps = wanted.entry.apply(document, true, now);
-        set_status(document, card.status, wanted, now)?;
+        unknown_steps = note.entry.apply(document, true, now);
+        wanted.policy.apply(document)?;
+        set_status(document, card.status, note, now)?;
         if progress::between(&before, document) && document.count("retry_count") > 0 {
             document.set("retry_count", 0);
         }
-        let mut event = wanted.entry.event("checkpoint", &before).with("by", "checkpoint");
+        let mut event = note.entry.event("checkpoint", &before).with("by", "checkpoint");
         if document.text("status") != before.text("status") {
             event = event.with("from", before.text("status")).with("to", document.text("status"));
         }
@@ -59,20 +64,27 @@ fn record(store: &Store, wanted: &Wanted) -> Result<Document, Error> {
 }
 
 /// Work is going on, unless the caller says otherwise. What a person has to decide stays with the person.
-fn set_status(document: &mut Document, now: Status, wanted: &Wanted, at: shared::time::Timestamp) -> Result<(), Error> {
-    if matches!(now, Status::Pending | Status::Stalled) {
-        document.set_status(Status::Running)?;
-        document.remove("not_before");
+fn set_status(card: &mut Document, before: Status, note: &Answer, now: Timestamp) -> Result<(), Error> {
+    if matches!(before, Status::Pending | Status::Stalled) {
+        card.set_status(Status::Running)?;
+        card.remove("not_before");
     }
-    match wanted.status {
-        Some(Status::NeedsAttention) => document.set_attention("blocked", wanted.entry.message.as_deref(), at),
-        Some(status) => document.set_status(status),
-        None if now == Status::NeedsAttention => {
-            say(&format!("{} waits for a person and stays needs_attention; see card show {0}", wanted.id));
-            Ok(())
+    match note.status {
+        Some(Status::NeedsAttention) => {
+            let reason = note.reason.as_deref().unwrap_or("blocked");
+            card.set_attention(reason, note.entry.message.as_deref(), now)?;
         }
-        None => Ok(()),
+        Some(status) => card.set_status(status)?,
+        None if before == Status::NeedsAttention => {
+            let id = card.text("task_id");
+            say(&format!("{id} waits for a person and stays needs_attention; see card show {id}"));
+        }
+        None => {}
     }
+    if let (Some(Status::Stalled), Some(seconds)) = (note.status, note.retry_after_seconds) {
+        card.set_time("not_before", now.plus_seconds(seconds.min(RETRY_AFTER_SECONDS_MAX)).ceil_second());
+    }
+    Ok(())
 }
 
 /// The card's summary. It has a `revision`, so that it is never taken for an adapter's answer.

@@ -9,7 +9,9 @@
 //! progressed                                 running                  removed      taken back
 //! background, handed_over                    running                  removed      kept
 //! postponed                                  stalled                  later, or -  taken back
-//! stopped                                    cancelled, else stalled  removed      taken back
+//! stopped                                    cancelled, else stalled; removed      taken back
+//!                                            needs_attention for an
+//!                                            artifact that changed
 //! no_progress, failed, timeout, silent       stalled, needs_attention cooldown     kept; reset on progress
 //!                                            when exhausted
 //! ```
@@ -18,6 +20,7 @@
 
 use nix::unistd::Pid;
 use serde_json::{Map, Value};
+use shared::answer::{Answer, RETRY_AFTER_SECONDS_MAX};
 use shared::card::{Card, Status};
 use shared::document::{Document, cut};
 use shared::exit::Error;
@@ -26,11 +29,8 @@ use shared::signal::{self, Line};
 use shared::time::Timestamp;
 use shared::verdict::{Attention, exhaustion, own_attention};
 
-use crate::answer::Answer;
 use crate::step::Ending;
 
-/// An answer cannot ask for a longer wait.
-const RETRY_AFTER_SECONDS_MAX: f64 = 7.0 * 86_400.0;
 /// The cooldown doubles up to this.
 const COOLDOWN_SECONDS_MAX: f64 = 3600.0;
 
@@ -156,6 +156,10 @@ fn decide(
             Decision { kind: "stopped", detail: Some(detail), charge: Charge::TakenBack, next: Next::Stalled(None) }
         }
         Ending::Interrupted(signal) => postponed(Some(format!("resume was stopped by signal {signal}")), None),
+        Ending::ArtifactFault { reason, detail } => {
+            let detail = Some(format!("{detail}; record it anew with checkpoint --verified-artifact, or approve the task"));
+            Decision { kind: "stopped", detail, charge: Charge::TakenBack, next: Next::Attention((*reason).to_owned()) }
+        }
         Ending::NotStarted { ours: true, detail } => {
             postponed(Some(detail.clone()), Some(now.plus_seconds(cooldown_seconds(card, 1)).ceil_second()))
         }

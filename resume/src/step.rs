@@ -34,6 +34,8 @@ pub(crate) enum Ending {
     ManualPhase,
     /// `resume` itself was asked to stop.
     Interrupted(i32),
+    /// An artifact that it builds on is not as it was recorded: nothing was started.
+    ArtifactFault { reason: &'static str, detail: String },
     /// It could not be started: by a fault of ours, or of the adapter.
     NotStarted { ours: bool, detail: String },
 }

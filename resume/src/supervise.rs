@@ -17,6 +17,7 @@ use nix::unistd::Pid;
 use shared::attempt::Cookie;
 use shared::card::Status;
 use shared::store::Store;
+use shared::verified;
 
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
@@ -53,6 +54,9 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
     let not_started = |why| End { why, left: None };
     if let Some(signal) = signals.first() {
         return not_started(Ending::Interrupted(signal));
+    }
+    if let Some((reason, detail)) = verified::first_fault(&claimed.given).filter(|_| !claimed.permitted) {
+        return not_started(Ending::ArtifactFault { reason, detail });
     }
     if let Err(error) = claimed.write_input() {
         let detail = format!("cannot write {}: {}", claimed.logs.input().display(), shared::exit::cause(&error));

@@ -69,6 +69,8 @@ pub struct Attention {
 struct Metadata {
     #[serde(default)]
     depends_on: Vec<String>,
+    #[serde(default)]
+    pending_action: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -176,8 +178,8 @@ pub struct Card {
     pub not_before: Option<Timestamp>,
     #[serde(default, deserialize_with = "present")]
     give_up_after_minutes: Option<Amount>,
-    #[serde(default)]
-    manual_phases: Vec<String>,
+    #[serde(default, deserialize_with = "present")]
+    manual_phases: Option<Vec<String>>,
     #[serde(default, deserialize_with = "present")]
     safe_to_retry: Option<bool>,
     /// When a person last said: go on.
@@ -359,16 +361,30 @@ impl Card {
         self.give_up_after_minutes.map_or(4320.0, |amount| amount.0)
     }
 
-    /// Whether no attempt enters the current phase without a person's word.
+    /// Whether no attempt enters the current phase without a person's word. The predecessor's `safe_to_retry` counts as long as
+    /// the card has no list of its own.
     #[must_use]
     pub fn in_manual_phase(&self) -> bool {
-        self.safe_to_retry == Some(false) || self.manual_phases.contains(&self.phase)
+        match &self.manual_phases {
+            Some(phases) => phases.contains(&self.phase),
+            None => self.safe_to_retry == Some(false),
+        }
     }
 
     /// Whether a person said "go on" for the current phase.
     #[must_use]
     pub fn is_permitted(&self) -> bool {
         self.permit.as_ref() == Some(&self.phase)
+    }
+
+    /// What a person is about to allow, in the card's own words.
+    #[must_use]
+    pub fn pending_action(&self) -> Option<String> {
+        match self.metadata.pending_action.as_ref()? {
+            serde_json::Value::Null => None,
+            serde_json::Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        }
     }
 
     /// The tasks that must be completed first.

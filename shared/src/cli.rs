@@ -14,6 +14,8 @@ use serde_json::Value;
 use crate::entry::{absolute, check_name};
 use crate::exit::{Error, Exit, cause};
 use crate::id::TaskId;
+use crate::policy::Policy;
+use crate::status::Status;
 use crate::store::Store;
 use crate::talk::{self, say};
 use crate::time::{Clock, Timestamp};
@@ -112,14 +114,14 @@ pub fn name(parser: &mut Parser, option: &str) -> Result<String, Error> {
     Ok(name)
 }
 
-/// `--artifact NAME=PATH`, with the path made absolute.
+/// An option's `NAME=PATH`, with the path made absolute.
 ///
 /// # Errors
 /// `Usage`.
-pub fn artifact(parser: &mut Parser) -> Result<(String, String), Error> {
-    let (name, path) = pair(parser, "artifact")?;
-    check_name("--artifact", &name).map_err(Error::usage)?;
-    Ok((name, absolute("--artifact", &path)?))
+pub fn artifact(parser: &mut Parser, option: &str) -> Result<(String, String), Error> {
+    let (name, path) = pair(parser, option)?;
+    check_name(&format!("--{option}"), &name).map_err(Error::usage)?;
+    Ok((name, absolute(&format!("--{option}"), &path)?))
 }
 
 /// The one task ID of a command line.
@@ -130,6 +132,29 @@ pub fn set_id(slot: &mut Option<TaskId>, text: &str) -> Result<(), Error> {
     match slot.replace(text.parse().map_err(Error::usage)?) {
         None => Ok(()),
         Some(first) => Err(Error::usage(format!("{text:?} is one ID too many, after {first}"))),
+    }
+}
+
+/// Takes an option that the program itself does not know, if it is one of a policy's.
+///
+/// # Errors
+/// `Usage` when nobody knows it, or its value is wrong.
+pub fn take_policy(policy: &mut Policy, option: &str, parser: &mut Parser) -> Result<(), Error> {
+    if policy.take(option, parser)? { Ok(()) } else { Err(lexopt::Error::UnexpectedOption(format!("--{option}")).into()) }
+}
+
+/// A status that work can lead to.
+///
+/// # Errors
+/// `Usage` when it is none.
+pub fn later_status(text: &str) -> Result<Status, Error> {
+    match text.parse() {
+        Ok(Status::Pending) | Err(_) => {
+            let known: Vec<&str> =
+                Status::ALL.into_iter().filter(|status| *status != Status::Pending).map(Status::as_str).collect();
+            Err(Error::usage(format!("--status: {text:?} is no status that work can lead to: {}", known.join(", "))))
+        }
+        Ok(status) => Ok(status),
     }
 }
 

@@ -226,6 +226,22 @@ impl Document {
         known.is_some()
     }
 
+    /// Adds a step to be done; one that is there stays as it is.
+    pub fn add_step(&mut self, name: &str) {
+        let known = self.get("steps").and_then(Value::as_array).into_iter().flatten();
+        if !known.into_iter().any(|step| step.get("name").and_then(Value::as_str) == Some(name)) {
+            self.set_step(name, "pending", None);
+        }
+    }
+
+    /// The names of the fields that differ in another document.
+    #[must_use]
+    pub fn changed_fields(&self, other: &Self) -> Vec<String> {
+        let mine = self.object.iter().filter(|(name, value)| other.get(name) != Some(*value)).map(|(name, _)| name);
+        let new = other.object.keys().filter(|name| !self.object.contains_key(*name));
+        mine.chain(new).cloned().collect()
+    }
+
     /// What `adopt` changed since the notes were last taken.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
@@ -247,6 +263,11 @@ impl Document {
         } {
             notes.push(format!("status {} is {status} now", self.text("status")));
             self.set("status", status.as_str());
+        }
+        if self.get("safe_to_retry") == Some(&Value::Bool(false)) && !self.object.contains_key("manual_phases") {
+            let phase = self.text("phase").to_owned();
+            notes.push(format!("safe_to_retry false means that phase {phase} is manual"));
+            self.set("manual_phases", vec![phase]);
         }
         self.adopt_artifacts(&mut notes);
         self.adopt_times(&mut notes);

@@ -40,6 +40,8 @@ pub struct Entry {
     pub metadata: Map<String, Value>,
     /// Goes into `context`.
     pub context: Map<String, Value>,
+    /// Paths of verified artifacts with their measures.
+    pub digests: Map<String, Value>,
 }
 
 impl Entry {
@@ -47,6 +49,18 @@ impl Entry {
     #[must_use]
     pub fn tells_of_work(&self) -> bool {
         self.phase.is_some() || self.next_phase.is_some() || self.message.is_some() || !self.artifacts.is_empty()
+    }
+
+    /// Adds another entry to this one; what both say, the other one says.
+    pub fn extend(&mut self, other: Self) {
+        self.phase = other.phase.or(self.phase.take());
+        self.next_phase = other.next_phase.or(self.next_phase.take());
+        self.message = other.message.or(self.message.take());
+        self.artifacts.extend(other.artifacts);
+        self.steps.extend(other.steps);
+        self.metadata.extend(other.metadata);
+        self.context.extend(other.context);
+        self.digests.extend(other.digests);
     }
 
     /// Writes everything into the card, as a checkpoint when `checkpoint`. Returns the steps that were not known before.
@@ -63,7 +77,7 @@ impl Entry {
         }
         let unknown = self.steps.iter().filter(|step| !card.set_step(&step.name, &step.status, step.result.as_deref()));
         let unknown = unknown.map(|step| step.name.clone()).collect();
-        for (name, values) in [("metadata", &self.metadata), ("context", &self.context)] {
+        for (name, values) in [("metadata", &self.metadata), ("context", &self.context), ("artifact_digests", &self.digests)] {
             if !values.is_empty() {
                 card.object_at(name).extend(values.clone());
             }

@@ -1,6 +1,8 @@
 //! Gathers what the verdict needs beside the card: looks at locks, files and other cards, and
 //! only at those that can matter for this card.
 
+use std::collections::BTreeSet;
+
 use crate::adapter::{self, Usability};
 use crate::card::{Card, Status};
 use crate::id::TaskId;
@@ -9,6 +11,11 @@ use crate::liveness::Logs;
 use crate::store::{LoadError, Store};
 use crate::time::Timestamp;
 use crate::verdict::{self, Dependencies, Facts, Request, Standing, Verdict};
+
+/// Dependencies of dependencies are followed over this many tasks in all.
+const LINKS_MAX: usize = 10_000;
+/// And this far in a circle's search.
+const DEPTH_MAX: usize = 1000;
 
 /// What is the same for all cards of a pass.
 #[derive(Clone, Debug)]
@@ -71,16 +78,62 @@ pub fn host_name() -> String {
     nix::unistd::gethostname().map_or_else(|_| "unknown".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
+/// Those that are not completed. A pending one is looked behind: what it waits for in vain, its own dependents wait for in vain.
 fn dependencies(store: &Store, card: &Card) -> Dependencies {
     let mut found = Dependencies::default();
-    for name in card.depends_on() {
+    let mut seen = BTreeSet::from([card.task_id().to_owned()]);
+    let mut waiting: Vec<String> = card.depends_on().to_vec();
+    while let Some(name) = waiting.pop() {
         let Ok(id) = name.parse::<TaskId>() else { continue };
-        match store.load(&id).map(|(_, other)| other.status) {
-            Ok(Status::Completed) => {}
-            Ok(status @ (Status::Failed | Status::Cancelled)) => found.failed.push((name.clone(), status)),
-            Ok(_) | Err(LoadError::Bad(_)) => found.unfinished.push(name.clone()),
-            Err(LoadError::Missing) => found.missing.push(name.clone()),
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        let direct = card.depends_on().contains(&name);
+        match store.load(&id).map(|(_, other)| other) {
+            Ok(other) if other.status == Status::Completed => {}
+            Ok(other) if other.status.is_terminal() => found.failed.push((name, other.status)),
+            Err(LoadError::Missing) => found.missing.push(name),
+            Ok(other) => {
+                if other.status == Status::Pending && seen.len() < LINKS_MAX {
+                    waiting.extend_from_slice(other.depends_on());
+                }
+                if direct {
+                    found.unfinished.push(name);
+                }
+            }
+            Err(LoadError::Bad(_)) if direct => found.unfinished.push(name),
+            Err(LoadError::Bad(_)) => {}
         }
     }
+    found.unfinished.sort();
     found
+}
+
+/// The tasks of a circle of dependencies that this card stands in or waits for, the first one twice.
+#[must_use]
+pub fn cycle(store: &Store, card: &Card) -> Option<Vec<String>> {
+    let mut path = vec![card.task_id().to_owned()];
+    let mut done = BTreeSet::new();
+    follow(store, card.depends_on(), &mut path, &mut done)
+}
+
+fn follow(store: &Store, names: &[String], path: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
+    for name in names {
+        if let Some(start) = path.iter().position(|seen| seen == name) {
+            return Some(path[start..].iter().cloned().chain([name.clone()]).collect());
+        }
+        if !done.insert(name.clone()) || done.len() > LINKS_MAX || path.len() > DEPTH_MAX {
+            continue;
+        }
+        let Some((_, other)) = name.parse().ok().and_then(|id| store.load(&id).ok()) else { continue };
+        if !other.status.is_terminal() {
+            path.push(name.clone());
+            let found = follow(store, other.depends_on(), path, done);
+            path.pop();
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    None
 }

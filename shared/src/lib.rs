@@ -3,17 +3,18 @@
 //! ```text
 //! id  time                         values
 //! status  shape  card  document    a card as it is read, and as it is written
-//! entry  progress                  what a checkpoint records, and whether it is more than before
+//! entry  answer  progress          what a checkpoint records, and whether it is more than before
 //! lock  durable  history           files: exclusion, replacing, the audit trail
 //! workspace  read  store           where the cards are; list, load, create, update
 //! attempt                          the cookie of an attempt, and fencing by it
-//! liveness  adapter                what lives; what can be run
+//! liveness  adapter  verified      what lives; what can be run; files that must be as they were
 //! facts  last_pass  verdict        what a card needs now
 //! signal  stream                   what flows in the pipe, out and in
-//! exit  talk  cli                  exit statuses, errors, stderr, command lines, stdout
+//! exit  talk  cli  policy          exit statuses, errors, stderr, command lines, stdout
 //! ```
 
 pub mod adapter;
+pub mod answer;
 pub mod attempt;
 pub mod card;
 pub mod cli;
@@ -27,6 +28,7 @@ pub mod id;
 pub mod last_pass;
 pub mod liveness;
 pub mod lock;
+pub mod policy;
 pub mod progress;
 mod read;
 mod shape;
@@ -37,4 +39,5 @@ pub mod stream;
 pub mod talk;
 pub mod time;
 pub mod verdict;
+pub mod verified;
 pub mod workspace;

@@ -83,10 +83,15 @@ pub fn ready(card: &Card) -> Line {
 /// A task that needs a person.
 #[must_use]
 pub fn needs_attention(card: &Card, attention: &Attention) -> Line {
+    let mut detail = attention.detail.clone();
+    if let Some(action) = card.pending_action() {
+        detail += if detail.is_empty() { "pending action: " } else { "; pending action: " };
+        detail += &action;
+    }
     Line::new("needs_attention", card.task_id())
         .with("phase", card.phase.as_str())
         .with("reason", attention.reason.as_str())
-        .with_some("detail", Some(attention.detail.as_str()).filter(|detail| !detail.is_empty()))
+        .with_some("detail", Some(detail.as_str()).filter(|detail| !detail.is_empty()))
         .with_some("blocked_since", attention.since.map(|at| at.to_string()))
         .with("next", next_command(card, &attention.reason))
 }

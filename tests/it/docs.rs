@@ -32,8 +32,14 @@ fn help_and_manual_name_the_same_options_and_the_program_knows_them() {
         let help = read(&format!("{program}/help.txt"));
         let in_help = options(&help, "--");
         let source = read(&format!("{program}/src/args.rs"));
-        let known: BTreeSet<String> =
+        let mut known: BTreeSet<String> =
             source.split("Long(\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].to_owned()).collect();
+        if matches!(program, "card" | "checkpoint") {
+            let policy = read("shared/src/policy.rs");
+            let list = policy.split("OPTIONS: ").nth(1).unwrap().split("];").next().unwrap();
+            known.extend(list.split('"').skip(1).step_by(2).map(str::to_owned));
+            known.extend(["no-allow-auto-resume", "no-safe-to-retry", "no-max-retries"].map(str::to_owned));
+        }
         let hidden = BTreeSet::from(["pool-member".to_owned()]);
         assert_eq!(&known - &hidden, in_help, "{program}: help");
         let in_manual = options(&read(page), "Fl -");

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use shared::cli::Output;
 use shared::exit::{Error, Exit};
-use shared::facts::Observer;
+use shared::facts::{Observer, cycle};
 use shared::id::TaskId;
 use shared::signal::number;
 use shared::store::Store;
@@ -22,7 +22,7 @@ pub(crate) fn explain(store: &Store, observer: &Observer, id: Option<&TaskId>, w
         {
             return Ok(true);
         }
-        let object = object(&found);
+        let object = object(store, &found);
         needs_person |= object.get("verdict").and_then(Value::as_str) == Some("needs_attention");
         output.json(&Value::Object(object))?;
         Ok(!output.is_closed())
@@ -35,7 +35,7 @@ pub(crate) fn explain(store: &Store, observer: &Observer, id: Option<&TaskId>, w
     Ok(if wanted.exit_status && needs_person { Exit::NeedsPerson } else { Exit::Done })
 }
 
-fn object(found: &Found<'_>) -> Map<String, Value> {
+fn object(store: &Store, found: &Found<'_>) -> Map<String, Value> {
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
     let (card, facts, verdict, now) = match found {
@@ -91,6 +91,12 @@ fn object(found: &Found<'_>) -> Map<String, Value> {
     }
     if !card.depends_on().is_empty() {
         put("depends_on", card.depends_on().into());
+        if !facts.dependencies.unfinished.is_empty() {
+            put("waits_for", facts.dependencies.unfinished.clone().into());
+        }
+        if let Some(cycle) = cycle(store, card) {
+            put("cycle", cycle.into());
+        }
     }
     if card.in_manual_phase() {
         put("manual_phase", true.into());

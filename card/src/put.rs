@@ -1,0 +1,68 @@
+//! `card put`: a program's whole edit of a card, as a compare-and-swap on its revision.
+//!
+//! The program reads a card, changes what it wants and gives it back, with the revision that it
+//! read. When the card moved meanwhile nothing is written (exit 75): read it again, and decide
+//! again. What belongs to the supervision of attempts is not edited by others.
+
+use std::io::{Read, stdin};
+
+use serde_json::Value;
+use shared::attempt::{self, Writer};
+use shared::card::{BYTES_MAX, Card, Status};
+use shared::cli::Output;
+use shared::document::Document;
+use shared::exit::{Error, Exit, cause};
+use shared::history::Event;
+use shared::id::TaskId;
+use shared::store::Store;
+
+/// Fields that only `resume` writes: without them an attempt could not be found again.
+const SUPERVISION: [&str; 2] = ["run", "attempt"];
+
+/// Writes the card on stdin if nobody wrote it since it was read.
+pub(crate) fn put(store: &Store, id: &TaskId) -> Result<Exit, Error> {
+    let mut bytes = Vec::new();
+    let limit = BYTES_MAX as u64 + 1;
+    let read = stdin().lock().take(limit).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io(format!("cannot read standard input: {}", cause(&error))))?;
+    if bytes.len() > BYTES_MAX {
+        return Err(Error::data(format!("standard input is larger than {BYTES_MAX} bytes, the limit of a card")));
+    }
+    let parsed = Document::parse(&bytes, id.as_str());
+    let (mut wanted, given) =
+        parsed.map_err(|error| Error::data(format!("standard input is no card of {id}: {}", error.detail)))?;
+    wanted.adopt();
+    let changed = store.update(id, |document, card, _| {
+        let writer = attempt::fence(store, card)?;
+        allow(document, card, &wanted, &given, id)?;
+        if wanted == *document {
+            return Ok(None);
+        }
+        let event = Event::new("put").with("by", "card").with("fields", document.changed_fields(&wanted));
+        *document = wanted;
+        Ok(Some(if writer == Writer::Unfenced { event.with("unfenced", true) } else { event }))
+    })?;
+    let mut output = Output::new();
+    output.json(&Value::Object(changed.object().clone()))?;
+    output.finish()?;
+    Ok(Exit::Done)
+}
+
+fn allow(document: &Document, card: &Card, wanted: &Document, given: &Card, id: &TaskId) -> Result<(), Error> {
+    if given.revision != card.revision {
+        let moved = format!("{id} moved: revision {} was given, it is {} now; read it again", given.revision, card.revision);
+        return Err(Error::new(Exit::Busy, moved));
+    }
+    if card.status.is_terminal() {
+        return Err(Error::refused(format!("{id} is {} and never changes again; make a new task", card.status)));
+    }
+    if !card.status.may_become(given.status) {
+        return Err(Error::refused(format!("{id} is {} and cannot become {}", card.status, given.status)));
+    }
+    // Becoming completed or failed ends the attempt's record, as it does elsewhere.
+    let ended = matches!(given.status, Status::Completed | Status::Failed) && wanted.get("run").is_none();
+    match SUPERVISION.into_iter().find(|name| wanted.get(name) != document.get(name) && !(ended && *name == "run")) {
+        Some(name) => Err(Error::refused(format!("{name} belongs to resume and is not changed by put; leave it as it was read"))),
+        None => Ok(()),
+    }
+}
