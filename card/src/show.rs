@@ -36,7 +36,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
                 }
             }
             Err(LoadError::Missing) => {}
-            Err(error @ LoadError::Bad(_)) => {
+            Err(error) => {
                 let error = error.about(&id);
                 say(&error.message);
                 exit = error.exit;

@@ -41,8 +41,12 @@ fn last_object(text: &[u8]) -> Option<Map<String, Value>> {
     if text.last() != Some(&b'}') {
         return None;
     }
-    let starts = text.iter().enumerate().rev().filter(|(_, byte)| **byte == b'{').map(|(index, _)| index);
-    starts.take(TRIES_MAX).find_map(|start| serde_json::from_slice(&text[start..]).ok())
+    let starts = || text.iter().enumerate().rev().filter(|(_, byte)| **byte == b'{').map(|(index, _)| index);
+    let begins_line = |start: &usize| matches!(text[..*start].last(), None | Some(b'\n' | b'\r'));
+    let parse = |start: usize| serde_json::from_slice(&text[start..]).ok();
+    // Nearly every answer begins a line: that finds a large one at once, whatever it holds.
+    let found = starts().filter(begins_line).take(TRIES_MAX).find_map(parse);
+    found.or_else(|| starts().take(TRIES_MAX).find_map(parse))
 }
 
 #[cfg(test)]
@@ -65,6 +69,8 @@ mod tests {
             assert_eq!(last(text.as_bytes()).as_deref(), Some("{\"a\":{\"b\":1}}"), "{text}");
         }
         assert_eq!(last(b"\xff\xfe{\"a\":1}").as_deref(), Some("{\"a\":1}"));
+        let large = format!("log\n{{\"a\":[{}{{}}]}}", "{\"b\":0},".repeat(20_000));
+        assert_eq!(last(large.as_bytes()).as_deref(), Some(&large[4..]));
         assert_eq!(last(b"{\"a\":\"{}\"}").as_deref(), Some("{\"a\":\"{}\"}"));
         for text in ["", "log", "{\"a\":1} done", "[{\"a\":1}]", "}", "{\"a\":1"] {
             assert_eq!(last(text.as_bytes()), None, "{text}");

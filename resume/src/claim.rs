@@ -13,6 +13,7 @@ use std::fs;
 use std::io::{Read, Write};
 
 use serde_json::{Map, Value};
+use shared::attempt::Cookie;
 use shared::card::{Card, Status};
 use shared::document::Document;
 use shared::durable;
@@ -24,7 +25,7 @@ use shared::liveness::{LOGS_KEPT, LockedLogs, Logs, logged_attempts};
 use shared::signal::{self, Line};
 use shared::store::{Held, LoadError, Store};
 use shared::time::Timestamp;
-use shared::verdict::{Facts, Quiet, Request, Verdict, minutes, silent_since};
+use shared::verdict::{Attention, Facts, Quiet, Request, Verdict, minutes, silent_since};
 
 /// An attempt that is ours.
 #[derive(Debug)]
@@ -61,6 +62,9 @@ pub(crate) enum Claim {
 
 /// Claims the next attempt of a task, if it is due.
 pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Request) -> Result<Claim, Error> {
+    if Cookie::of_process(store, id.as_str()).is_some() {
+        return Ok(skipped(id, "attempt_alive"));
+    }
     let held = match store.lock(id) {
         Err(error) if error.exit == Exit::NoTask && request == Request::Pass => return Ok(skipped(id, "no_such_task")),
         held => held?,
@@ -90,7 +94,9 @@ pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Re
     // Someone rewrote the card without care: it no longer tells of the attempt that its logs tell of.
     let untold = card.run.is_none() || card.status == Status::Pending;
     if untold && newest.is_some_and(|logs| logs.supervisor_alive() || logs.attempt_alive()) {
-        return Ok(skipped(id, "attempt_alive"));
+        let detail = "processes still hold the newest attempt's log, and the card does not tell of it; end them".to_owned();
+        let attention = Attention { reason: "attempt_not_recorded".to_owned(), detail, since: card.updated_at };
+        return Ok(Claim::NotNow { line: signal::needs_attention(&card, &attention), until: None, explanation: None });
     }
     let number = 1 + logged.last().copied().unwrap_or_default().max(card.attempt);
     durable::make_folder(&folder).map_err(|error| Error::io(format!("cannot make {}: {}", folder.display(), cause(&error))))?;
@@ -222,7 +228,7 @@ pub(crate) fn failed_line(id: &TaskId, error: &Error) -> Line {
         Exit::NoTask => "no_such_task",
         Exit::Busy => "busy",
         Exit::Refused => "refused",
-        _ => "claim_failed",
+        _ => "error",
     };
     Line::new("skipped", id.as_str()).with("reason", reason).with("detail", error.message.as_str())
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use shared::attempt::Cookie;
+use shared::lock;
 
 use crate::processes;
 use crate::signals::Signals;
@@ -43,7 +44,7 @@ impl Target {
     pub(crate) fn members(&self) -> Vec<Pid> {
         let mut members = self.group.map(processes::of_group).unwrap_or_default();
         members.extend(processes::carriers(&|cookie| self.fits(cookie)));
-        members.extend(processes::lock_holders(&self.logs));
+        members.extend(processes::lock_holders(&processes::identities(&self.logs)));
         members.sort_unstable();
         members.dedup();
         members
@@ -52,7 +53,8 @@ impl Target {
     /// Whether anyone lives: where processes are not visible, as far as the group tells.
     pub(crate) fn is_gone(&self, leader_gone: bool) -> bool {
         if processes::are_visible() {
-            return self.members().is_empty();
+            // A holder that cannot be seen, another user's for example, lives all the same.
+            return self.members().is_empty() && !self.logs.iter().any(|log| lock::is_held(log));
         }
         // A group of zombies still answers; without /proc the leader's end and a group that is gone are all there is to see.
         leader_gone && self.group.is_none_or(|group| killpg(group, None).is_err())
@@ -64,9 +66,10 @@ impl Target {
             // Fails when the group is gone, which is what is wanted.
             killpg(group, signal).ok();
         }
+        let logs = processes::identities(&self.logs);
         for pid in self.members() {
             let in_group = self.group.is_some_and(|group| processes::is_in_group(pid, group));
-            let still_ours = processes::carries(pid, &|cookie| self.fits(cookie)) || processes::holds_lock(pid, &self.logs);
+            let still_ours = processes::carries(pid, &|cookie| self.fits(cookie)) || processes::holds_lock(pid, &logs);
             if !in_group && still_ours {
                 kill(pid, signal).ok();
             }

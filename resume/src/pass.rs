@@ -102,5 +102,6 @@ fn is_still_so(store: &Store, observer: &Observer, (task, reason, phase): &Told)
         }
         Err(shared::store::LoadError::Bad(error)) => error.fault.reason() == reason,
         Err(shared::store::LoadError::Missing) => false,
+        Err(shared::store::LoadError::Ours(_)) => true,
     }
 }

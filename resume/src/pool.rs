@@ -52,10 +52,7 @@ pub(crate) fn run(
             let Some(item) = waiting.pop_front() else { break };
             match start(store, wanted, item) {
                 Ok(member) => members.push(member),
-                Err(error) => {
-                    say(&error.message);
-                    errors.note(error.exit);
-                }
+                Err(error) => teller.tell(errors.take(item, &error)),
             }
         }
         if members.is_empty() {
@@ -68,7 +65,11 @@ pub(crate) fn run(
         let mut running = Vec::new();
         for mut member in members {
             let ended = member.read(|line| teller.tell(line));
-            if ended { member.reap(errors) } else { running.push(member) }
+            if !ended {
+                running.push(member);
+            } else if let Some(line) = member.reap(errors) {
+                teller.tell(line);
+            }
         }
         members = running;
     }
@@ -132,8 +133,11 @@ impl Member {
         }
     }
 
-    fn reap(mut self, errors: &mut Errors) {
+    /// Returns a line for a member that told none.
+    fn reap(mut self, errors: &mut Errors) -> Option<Line> {
         let id = &self.item.id;
+        let detail = "its supervisor was killed; the next pass looks at the task again";
+        let untold = Line::new("alert", id.as_str()).with("outcome", "supervisor_died").with("detail", detail);
         match self.child.wait().map(|status| status.code()) {
             Ok(Some(0)) => {}
             Ok(Some(code @ (65..=78))) => errors.note(exit_of(code)),
@@ -145,6 +149,7 @@ impl Member {
             }
             Err(error) => say(&format!("the supervisor of {id}: {}", cause(&error))),
         }
+        (self.lines == 0).then_some(untold)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What `/proc` tells of processes. Where there is none, nothing is known, and nothing is guessed.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
@@ -47,17 +48,32 @@ pub(crate) fn carries(pid: Pid, fits: &dyn Fn(&Cookie) -> bool) -> bool {
     cookies.into_iter().any(|cookie| fits(&cookie))
 }
 
+/// Which file it is, whatever its path is: device and inode.
+pub(crate) type Identity = (u64, u64);
+
+/// The identities of these files, as far as they are there.
+pub(crate) fn identities(files: &[PathBuf]) -> Vec<Identity> {
+    files.iter().filter_map(|file| identity(file)).collect()
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
 /// The processes that hold a lock on one of these files.
-pub(crate) fn lock_holders(files: &[PathBuf]) -> Vec<Pid> {
+pub(crate) fn lock_holders(files: &[Identity]) -> Vec<Pid> {
     let own = Pid::this();
+    if files.is_empty() {
+        return Vec::new();
+    }
     all().filter(|pid| *pid != own && holds_lock(*pid, files)).collect()
 }
 
 /// Whether this process has one of these files open through a locked descriptor. A person's `tail -f` has not.
-pub(crate) fn holds_lock(pid: Pid, files: &[PathBuf]) -> bool {
+pub(crate) fn holds_lock(pid: Pid, files: &[Identity]) -> bool {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     descriptors.into_iter().any(|descriptor| {
-        let is_one = fs::read_link(descriptor.path()).is_ok_and(|target| files.contains(&target));
+        let is_one = identity(&descriptor.path()).is_some_and(|found| files.contains(&found));
         is_one && is_locked(pid, &descriptor.file_name().to_string_lossy())
     })
 }

@@ -99,22 +99,37 @@ pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, no
         // Somebody rewrote it; there was an attempt all the same.
         document.set("status", Status::Running.as_str());
     }
+    let mut refused = ended.answer.as_ref().err().cloned();
     let answer = match (&ended.answer, &ended.why) {
         (Ok(Some(answer)), Ending::Exited(0 | 75 | 78)) => Some(answer),
         _ => None,
     };
-    if let Some(answer) = answer {
-        answer.entry.apply(document, answer.entry.tells_of_work(), now);
+    let mut answer = answer;
+    if let Some(given) = answer {
+        let before = document.clone();
+        given.entry.apply(document, given.entry.tells_of_work(), now);
+        let usable =
+            document.bytes_checked().and_then(|_| document.card(card.task_id()).map_err(|error| Error::data(error.detail)));
+        if let Err(error) = usable {
+            // An answer that no card can hold is none, and the attempt is settled all the same.
+            *document = before;
+            answer = None;
+            refused = Some(format!("the answer cannot be recorded: {}", error.message));
+        }
     }
     let progressed = progress::between(ended.given, document);
     let mut decision = decide(document, card, ended, answer, progressed, now);
+    if let Some(why) = refused {
+        decision.detail = Some(decision.detail.map_or_else(|| why.clone(), |detail| format!("{detail}; {why}")));
+    }
     if let Some(detail) = &ended.left {
         decision.detail = Some(detail.clone());
         decision.next = Next::Attention("attempt_not_contained".to_owned());
     }
     settle_charge(document, card, &decision, progressed);
     let run = document.remove("run");
-    apply(document, run, &decision, now)?;
+    apply(document, run.clone(), &decision, now)?;
+    keep_background(document, run, ended)?;
     document.set("outcome", outcome(document, ended, &decision, now));
     let again = matches!(decision.next, Next::Again);
     Ok(Settled { changed: true, kind: decision.kind, line: line(document, ended, &decision, progressed, now)?, again })
@@ -197,10 +212,7 @@ fn good_end(document: &Document, card: &Card, ended: &Ended<'_>, answer: Option<
     if ended.output_held {
         return Decision { kind: "background", detail: None, charge: Charge::Kept, next: Next::Background };
     }
-    let detail = match &ended.answer {
-        Err(why) => format!("exit status 0, but {why}"),
-        Ok(_) => "exit status 0, but no phase, artifact, step or new message was recorded".to_owned(),
-    };
+    let detail = "exit status 0, but no phase, artifact, step or new message was recorded".to_owned();
     Decision { kind: "no_progress", detail: Some(detail), charge: Charge::Kept, next: Next::Retry }
 }
 
@@ -237,13 +249,7 @@ fn apply(document: &mut Document, run: Option<Value>, decision: &Decision, now: 
                 document.set_time("not_before", *until);
             }
         }
-        Next::Background => {
-            document.set_status(Status::Running)?;
-            if let Some(Value::Object(mut run)) = run {
-                run.insert("background".into(), true.into());
-                document.set("run", run);
-            }
-        }
+        Next::Background => document.set_status(Status::Running)?,
         Next::Retry => {
             let counted = document.card(document.text("task_id")).map_err(|error| Error::data(error.detail))?;
             match exhaustion(&counted) {
@@ -258,6 +264,17 @@ fn apply(document: &mut Document, run: Option<Value>, decision: &Decision, now: 
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// After exit 0 a process may live on, whatever the attempt recorded: it is remembered, so that it counts as alive, is due when it
+/// ends or falls silent, and is ended before another attempt starts.
+fn keep_background(document: &mut Document, run: Option<Value>, ended: &Ended<'_>) -> Result<(), Error> {
+    let lives_on = ended.why == Ending::Exited(0) && ended.output_held && !document.status()?.is_terminal();
+    if let (true, None, Some(Value::Object(mut run))) = (lives_on, document.get("run"), run) {
+        run.insert("background".into(), true.into());
+        document.set("run", run);
     }
     Ok(())
 }

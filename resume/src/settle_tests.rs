@@ -276,7 +276,7 @@ fn answers_of_a_good_end() {
         (next_phase("analyze"), further_again),
         (with(Running, next_phase("analyze")), further_again),
         (next_phase("plan"), no_progress),
-        (again(phase("plan")), "progressed | running | 0/4 | recovery collect > plan"),
+        (again(phase("plan")), no_progress),
         (again(phase("analyze")), further_again),
         (again(step("two", "done")), "progressed | stalled | 0/4 | recovery collect > collect, again"),
         (again(step("one", "done")), no_progress),
@@ -314,7 +314,21 @@ fn an_answer_that_is_wrong_is_none_and_is_told() {
         (wrong(75), "postponed | stalled 12:00:15Z | 1/4 | alert"),
         (wrong(78), "needs_attention | needs_attention needs_person | 2/5 | needs_attention"),
     ]);
-    assert_eq!(wrong(0).settle().text("outcome", "detail"), "exit status 0, but the answer's phase is 7");
+    assert!(wrong(0).settle().text("outcome", "detail").ends_with("was recorded; the answer's phase is 7"));
+}
+
+#[test]
+fn an_answer_that_no_card_can_hold_is_none_and_is_told() {
+    let spoils = |name: &str, value: Value| {
+        let entry = Entry { metadata: [(name.to_owned(), value)].into_iter().collect(), ..message("200 of 1000").entry };
+        attempt(Exited(0)).says(Answer { entry, ..status(Status::Completed) })
+    };
+    for case in [spoils("depends_on", "x".into()), spoils("x", "y".repeat(4 << 20).into())] {
+        let after = case.settle();
+        assert_eq!(after.row(), "no_progress | stalled 12:00:30Z | 2/5 | alert");
+        assert!(after.text("outcome", "detail").contains("the answer cannot be recorded: "));
+        assert_eq!(after.card.get("metadata"), after.before.get("metadata"));
+    }
 }
 
 #[test]
@@ -517,8 +531,8 @@ fn a_background_process_keeps_the_run() {
     check([
         (case(), "background | running, background | 2/5 | started > collect"),
         (case().counted(3, 50), "background | running, background | 3/50 | started > collect"),
-        (case().meanwhile(works), "progressed | running | 0/4 | recovery collect > collect"),
-        (case().says(status(Status::Running)), "handed_over | running | 2/5 | started > collect"),
+        (case().meanwhile(works), "progressed | running, background | 0/4 | recovery collect > collect"),
+        (case().says(status(Status::Running)), "handed_over | running, background | 2/5 | started > collect"),
         (case().meanwhile(is_approved), "background | running, background | 0/0 | started > collect"),
     ]);
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use crate::id;
-use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, object, present, present_object};
+use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, counted, object, present, present_object};
 pub use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -115,7 +115,7 @@ pub struct Card {
     #[serde(default, deserialize_with = "present")]
     schema_version: Option<u64>,
     /// Counts every write, from 1.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counted")]
     pub revision: u64,
     #[serde(default)]
     task_id: String,
@@ -159,15 +159,15 @@ pub struct Card {
     #[serde(default, deserialize_with = "present")]
     max_retries: Option<u64>,
     /// Charged attempts in a row without progress.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counted")]
     pub retry_count: u64,
     #[serde(default, deserialize_with = "present")]
     max_failures: Option<u64>,
     /// Charged attempts that did not end well.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counted")]
     pub failures: u64,
     /// Number of the newest attempt: the fencing token.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counted")]
     pub attempt: u64,
     #[serde(default, deserialize_with = "present")]
     timeout_seconds: Option<Amount>,
@@ -192,7 +192,7 @@ pub struct Card {
     #[serde(default, deserialize_with = "present")]
     pub last_checkpoint_at: Option<Timestamp>,
     /// How many checkpoints there were.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counted")]
     pub checkpoint_count: u64,
     #[serde(rename = "checkpoints", default, deserialize_with = "present")]
     _checkpoints: Option<ArrayOf<Object<Checkpoint>>>,
@@ -296,7 +296,7 @@ impl Card {
         if self.task_id() != file_id {
             return invalid(format!("task_id is {:?}, the file's name says {file_id:?}", self.task_id()));
         }
-        if self.created_at.is_none() && self.last_checkpoint_at.is_none() && self.updated_at.is_none() {
+        if !self.status.is_terminal() && self.created_at.is_none() && self.last_checkpoint_at.is_none() && self.updated_at.is_none() {
             return invalid("created_at is missing".to_owned());
         }
         if let Some(bad) = self.metadata.depends_on.iter().find(|id| !id::is_valid(id)) {

@@ -23,6 +23,8 @@ fn a_known_field_of_the_wrong_type_is_refused() {
         r#""allow_auto_resume":null"#,
         r#""allow_auto_resume":0"#,
         r#""max_retries":"3""#,
+        r#""attempt":18446744073709551615"#,
+        r#""revision":9007199254740991"#,
         r#""max_retries":-1"#,
         r#""max_retries":1.5"#,
         r#""stale_after_minutes":1e400"#,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lexopt::{Parser, ValueExt};
+use nix::sys::signal::{SigSet, Signal};
 use serde_json::Value;
 
 use crate::entry::{absolute, check_name};
@@ -161,6 +162,9 @@ pub fn later_status(text: &str) -> Result<Status, Error> {
 /// Runs a program: `body` does the work, errors become one line and a status.
 pub fn run(name: &'static str, body: impl FnOnce() -> Result<Exit, Error>) -> ExitCode {
     talk::set_program(name);
+    // Over a file size limit a write fails, and is reported, instead of ending the program without a word.
+    let limit = SigSet::from_iter([Signal::SIGXFSZ]);
+    limit.thread_block().ok();
     let exit = body().unwrap_or_else(|error| {
         say(&error.message);
         error.exit

@@ -185,11 +185,13 @@ impl Document {
         Ok(())
     }
 
-    /// Records a checkpoint in this phase.
+    /// Records a checkpoint in this phase. One that repeats an earlier phase and message takes its place: a thousand signs of life
+    /// do not push out what was done before them.
     pub fn add_checkpoint(&mut self, phase: &str, message: &str, at: Timestamp) {
         let entry = json!({"phase": phase, "at": at.to_string(), "message": cut(message)});
         match self.object.get_mut("checkpoints") {
             Some(Value::Array(entries)) => {
+                entries.retain(|old| old.get("phase") != entry.get("phase") || old.get("message") != entry.get("message"));
                 entries.push(entry);
                 let surplus = entries.len().saturating_sub(CHECKPOINTS_MAX);
                 entries.drain(..surplus);
@@ -399,6 +401,9 @@ mod tests {
         let entries = document.get("checkpoints").and_then(Value::as_array).unwrap();
         assert_eq!((entries.len(), entries[0]["message"].as_str()), (100, Some("3")));
         assert_eq!(document.count("checkpoint_count"), 103);
+        document.add_checkpoint("a", "50", at);
+        let entries = document.get("checkpoints").and_then(Value::as_array).unwrap();
+        assert_eq!((entries.len(), entries[99]["message"].as_str()), (100, Some("50")));
     }
 
     #[test]

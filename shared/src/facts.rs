@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::adapter::{self, Usability};
 use crate::card::{Card, Status};
 use crate::id::TaskId;
-use crate::last_pass::{Clocks, LastPass};
+use crate::last_pass::{Clocks, LastPass, Sleep};
 use crate::liveness::Logs;
 use crate::store::{LoadError, Store};
 use crate::time::Timestamp;
@@ -21,7 +21,7 @@ const DEPTH_MAX: usize = 1000;
 #[derive(Clone, Debug)]
 pub struct Observer {
     host: String,
-    awake_since: Option<Timestamp>,
+    sleep: Sleep,
 }
 
 impl Observer {
@@ -29,7 +29,7 @@ impl Observer {
     #[must_use]
     pub fn new(store: &Store, last_pass: &LastPass) -> Self {
         let clocks = if store.clock().is_replaced() { None } else { Clocks::read() };
-        Self { host: host_name(), awake_since: last_pass.awake_since(clocks.as_ref()) }
+        Self { host: host_name(), sleep: last_pass.sleep(clocks.as_ref()) }
     }
 
     /// This machine's name.
@@ -58,7 +58,8 @@ impl Observer {
             supervisor_alive: false,
             attempt_alive: false,
             last_output: None,
-            awake_since: self.awake_since,
+            awake_since: self.sleep.awake_since,
+            asleep_seconds: self.sleep.asleep_seconds,
             adapter: Usability::Usable,
             dependencies: Dependencies::default(),
         };
@@ -101,8 +102,8 @@ fn dependencies(store: &Store, card: &Card) -> Dependencies {
                     found.unfinished.push(name);
                 }
             }
-            Err(LoadError::Bad(_)) if direct => found.unfinished.push(name),
-            Err(LoadError::Bad(_)) => {}
+            Err(LoadError::Bad(_) | LoadError::Ours(_)) if direct => found.unfinished.push(name),
+            Err(LoadError::Bad(_) | LoadError::Ours(_)) => {}
         }
     }
     found.unfinished.sort();

@@ -5,7 +5,7 @@
 //! notes which revisions are missing, so that a gap is never mistaken for silence.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -56,6 +56,9 @@ pub fn append(path: &Path, revision: u64, at: Timestamp, events: &[Event]) -> io
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);
     let file = options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
     let (torn, last) = heal(&file)?;
     let mut text = String::new();
     if torn > 0 {
@@ -90,10 +93,16 @@ fn heal(file: &File) -> io::Result<(usize, Option<u64>)> {
 /// # Errors
 /// Those of reading; a history that is not there has no lines.
 pub fn read(path: &Path) -> io::Result<Vec<Value>> {
-    let bytes = match std::fs::read(path) {
+    let mut options = OpenOptions::new();
+    let mut file = match options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        bytes => bytes?,
+        file => file?,
     };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let parse = |line: &[u8]| {
         serde_json::from_slice(line).unwrap_or_else(|_| json!({"event": "unreadable", "detail": String::from_utf8_lossy(line)}))

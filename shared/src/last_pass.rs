@@ -2,7 +2,9 @@
 //!
 //! From the clocks comes the *gap*: when the wall clock advanced over a minute more than the
 //! monotonic one since then, the machine was suspended or its clock was stepped. Nothing could
-//! work in that time, so no silence starts earlier than the first pass after it.
+//! work in that time, so no silence starts earlier than the first pass after it, which stamps
+//! that. Where nobody stamps (only `watch` is run, or `resume` with IDs), the time asleep is taken
+//! off each silence instead once the last pass is long ago: looking must not delay for ever.
 //!
 //! Only a pass that works by the system's clock stamps the clocks; with `--now` they would lie.
 
@@ -17,6 +19,8 @@ use crate::time::Timestamp;
 const FILE: &str = ".last-pass";
 /// The wall clock may run this much ahead of the monotonic one before it counts as a gap.
 const GAP_MS: i64 = 60_000;
+/// Without a pass for this long, awake, nobody is there to stamp.
+const UNSTAMPED_MS: i64 = 600_000;
 /// What was told beyond this many entries is told again, so that the file stays readable.
 const TOLD_MAX: usize = 20_000;
 
@@ -51,6 +55,20 @@ impl Clocks {
     }
 }
 
+/// What is known of the machine's sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sleep {
+    /// No silence starts earlier.
+    pub awake_since: Option<Timestamp>,
+    /// Each silence is shorter by this.
+    pub asleep_seconds: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of one boot fit 53 bits")]
+fn seconds(ms: i64) -> f64 {
+    ms as f64 / 1000.0
+}
+
 impl LastPass {
     /// Reads it. What is not there or not readable tells nothing; the next pass writes it anew.
     #[must_use]
@@ -58,15 +76,24 @@ impl LastPass {
         serde_json::from_slice::<Value>(&store.read_private(FILE)).ok().map(|value| Self::from_json(&value)).unwrap_or_default()
     }
 
-    /// Since when the machine has been awake, as far as it is known to have slept.
+    /// What is known of the machine's sleep at this moment.
     #[must_use]
-    pub fn awake_since(&self, now: Option<&Clocks>) -> Option<Timestamp> {
-        let (Some(then), Some(now)) = (&self.clocks, now) else { return self.awake_since };
+    pub fn sleep(&self, now: Option<&Clocks>) -> Sleep {
+        let (Some(then), Some(now)) = (&self.clocks, now) else {
+            return Sleep { awake_since: self.awake_since, asleep_seconds: 0.0 };
+        };
         if then.boot_id != now.boot_id {
-            return None;
+            return Sleep::default();
         }
-        let gap_ms = (now.wall.unix_ms() - then.wall.unix_ms()) - (now.monotonic_ms - then.monotonic_ms);
-        if gap_ms > GAP_MS { Some(now.wall) } else { self.awake_since }
+        let awake_ms = now.monotonic_ms - then.monotonic_ms;
+        let gap_ms = (now.wall.unix_ms() - then.wall.unix_ms()) - awake_ms;
+        // A stamp from before the clock was set back tells nothing.
+        let stamped = self.awake_since.filter(|since| *since <= now.wall);
+        match gap_ms {
+            ..=GAP_MS => Sleep { awake_since: stamped, asleep_seconds: 0.0 },
+            _ if awake_ms <= UNSTAMPED_MS => Sleep { awake_since: Some(now.wall), asleep_seconds: 0.0 },
+            _ => Sleep { awake_since: stamped, asleep_seconds: now.wall.seconds_since(then.wall) - seconds(awake_ms) },
+        }
     }
 
     /// Writes what this pass leaves. Without clocks, those of the last one stay.
@@ -74,7 +101,9 @@ impl LastPass {
     /// # Errors
     /// Those of the store.
     pub fn save(&self, store: &Store, clocks: Option<Clocks>, told: BTreeSet<Told>) -> Result<(), crate::exit::Error> {
-        let awake_since = self.awake_since(clocks.as_ref());
+        let slept = self.sleep(clocks.as_ref());
+        // From this pass on the time asleep counts no more; the silence begins with it.
+        let awake_since = if slept.asleep_seconds > 0.0 { clocks.as_ref().map(|now| now.wall) } else { slept.awake_since };
         let next = Self { clocks: clocks.or_else(|| self.clocks.clone()), awake_since, told };
         let mut bytes = next.to_json().to_string().into_bytes();
         bytes.push(b'\n');
@@ -121,17 +150,28 @@ mod tests {
         Clocks { wall: Timestamp::from_unix_ms(wall_s * 1000), monotonic_ms: monotonic_s * 1000, boot_id: boot.to_owned() }
     }
 
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix_ms(seconds * 1000)
+    }
+
     #[test]
     fn a_gap_is_the_wall_clock_running_ahead_in_the_same_boot() {
+        let awake = |since: Option<i64>| Sleep { awake_since: since.map(at), asleep_seconds: 0.0 };
         let last = LastPass { clocks: Some(clocks(1000, 500, "a")), ..LastPass::default() };
-        assert_eq!(last.awake_since(Some(&clocks(1300, 800, "a"))), None);
-        assert_eq!(last.awake_since(Some(&clocks(1360, 800, "a"))), None);
-        assert_eq!(last.awake_since(Some(&clocks(1361, 800, "a"))), Some(Timestamp::from_unix_ms(1_361_000)));
-        assert_eq!(last.awake_since(Some(&clocks(9000, 10, "b"))), None);
-        assert_eq!(last.awake_since(Some(&clocks(900, 800, "a"))), None);
-        let later = LastPass { awake_since: Some(Timestamp::from_unix_ms(1_361_000)), ..last };
-        assert_eq!(later.awake_since(Some(&clocks(1300, 800, "a"))), Some(Timestamp::from_unix_ms(1_361_000)));
-        assert_eq!(later.awake_since(Some(&clocks(9000, 10, "b"))), None);
+        for (name, now, expected) in [
+            ("no gap", clocks(1300, 800, "a"), awake(None)),
+            ("a minute is none yet", clocks(1360, 800, "a"), awake(None)),
+            ("a gap", clocks(1361, 800, "a"), awake(Some(1361))),
+            ("another boot", clocks(9000, 10, "b"), awake(None)),
+            ("set back", clocks(900, 800, "a"), awake(None)),
+            ("a gap that nobody stamps", clocks(9000, 1101, "a"), Sleep { awake_since: None, asleep_seconds: 7399.0 }),
+        ] {
+            assert_eq!(last.sleep(Some(&now)), expected, "{name}");
+        }
+        let later = LastPass { awake_since: Some(at(1361)), ..last };
+        assert_eq!(later.sleep(Some(&clocks(1400, 900, "a"))), awake(Some(1361)));
+        assert_eq!(later.sleep(Some(&clocks(9000, 10, "b"))), awake(None));
+        assert_eq!(later.sleep(Some(&clocks(1300, 800, "a"))), awake(None), "stamped ahead of the clock");
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Policy {
     /// Writes the changes into a card.
     ///
     /// # Errors
-    /// `Io` when a command is given and the current folder is unknown.
+    /// `Io` when a command is given and the current folder is unknown, `Usage` for a task that waits for itself.
     pub fn apply(&self, card: &mut Document) -> Result<(), Error> {
         let mut replaced = Vec::new();
         for change in &self.changes {
@@ -127,6 +127,9 @@ impl Policy {
                     card.set(name, items);
                 }
                 Change::DependsOn(None) => drop(card.object_at("metadata").shift_remove("depends_on")),
+                Change::DependsOn(Some(id)) if id.as_str() == card.text("task_id") => {
+                    return Err(Error::usage(format!("--depends-on: {id} cannot wait for itself")));
+                }
                 Change::DependsOn(Some(id)) => {
                     let metadata = card.object_at("metadata");
                     let mut ids = match metadata.get("depends_on") {

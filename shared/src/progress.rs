@@ -29,14 +29,16 @@ fn is_new<T: std::hash::Hash + Eq>(before: &HashSet<T>, after: &HashSet<T>) -> b
 }
 
 fn reached(card: &Document) -> HashSet<&str> {
-    let mut phases: HashSet<&str> = checkpoints(card).into_iter().map(|(phase, _)| phase).collect();
-    phases.insert(card.text("phase"));
-    phases
+    entries(card).map(|entry| text(entry, "phase")).chain([card.text("phase")]).collect()
 }
 
 fn checkpoints(card: &Document) -> HashSet<(&str, &str)> {
-    let entries = card.get("checkpoints").and_then(Value::as_array);
-    entries.into_iter().flatten().map(|entry| (text(entry, "phase"), text(entry, "message"))).collect()
+    // Without a message it is a sign of life, however new the phase's first one is.
+    entries(card).map(|entry| (text(entry, "phase"), text(entry, "message"))).filter(|(_, message)| !message.is_empty()).collect()
+}
+
+fn entries(card: &Document) -> impl Iterator<Item = &Value> {
+    card.get("checkpoints").and_then(Value::as_array).into_iter().flatten()
 }
 
 fn text<'a>(entry: &'a Value, name: &str) -> &'a str {
@@ -81,9 +83,10 @@ mod tests {
         let before = card();
         let at = Timestamp::from_unix_ms(1000);
         type Change<'a> = &'a dyn Fn(&mut Document);
-        let cases: [(&str, bool, Change<'_>); 11] = [
+        let cases: [(&str, bool, Change<'_>); 12] = [
             ("nothing", false, &|_| ()),
             ("the same message again", false, &|card| card.add_checkpoint("collect", "started", at)),
+            ("no message", false, &|card| card.add_checkpoint("collect", "", at)),
             ("a new message", true, &|card| card.add_checkpoint("collect", "250 of 1000", at)),
             ("a new phase", true, &|card| card.set("phase", "analyze")),
             ("the same artifact", false, &|card| card.add_artifact("collect", "raw", "/raw")),

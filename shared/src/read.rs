@@ -22,6 +22,8 @@ pub enum LoadError {
     Missing,
     /// It cannot be used.
     Bad(CardError),
+    /// Not the card's fault: this process or machine has no more files or memory.
+    Ours(String),
 }
 
 impl LoadError {
@@ -30,6 +32,7 @@ impl LoadError {
     pub fn about(&self, id: &str) -> Error {
         match self {
             Self::Missing => Error::new(Exit::NoTask, format!("no task {id}; see card list")),
+            Self::Ours(detail) => Error::io(format!("cannot read the card of {id}: {detail}")),
             Self::Bad(error) if error.fault == Fault::Unreadable => {
                 Error::io(format!("cannot read the card of {id}: {}", error.detail))
             }
@@ -57,6 +60,7 @@ pub(crate) fn card_file<'b>(
     options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits());
     let mut file = options.open(path).map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::ENOENT) => LoadError::Missing,
+        Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM) => LoadError::Ours(cause(&error)),
         Some(Errno::ELOOP | Errno::EMLINK) => unreadable("it is a symbolic link, not a regular file".to_owned()),
         Some(Errno::ENXIO) => unreadable("it is a socket, not a regular file".to_owned()),
         _ => unreadable(cause(&error)),

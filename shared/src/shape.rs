@@ -45,6 +45,15 @@ impl<'de> Deserialize<'de> for Amount {
     }
 }
 
+/// The largest count: beyond it not every JSON reader can tell it from the next one (RFC 8259, section 6).
+const COUNT_MAX: u64 = (1 << 53) - 1;
+
+/// A whole number of 0 or more that can still be counted up.
+pub(crate) fn counted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let value = u64::deserialize(deserializer)?;
+    if value < COUNT_MAX { Ok(value) } else { Err(D::Error::custom(format!("{value} is too large to be counted up"))) }
+}
+
 /// A string whose text is not kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Text;

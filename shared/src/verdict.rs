@@ -55,6 +55,8 @@ pub struct Facts {
     pub last_output: Option<Timestamp>,
     /// The machine was suspended, or its clock stepped, until then.
     pub awake_since: Option<Timestamp>,
+    /// Or: it was asleep for this long since the last pass, and nobody noted when it woke.
+    pub asleep_seconds: f64,
     /// The adapter or the plain command.
     pub adapter: Usability,
     /// The tasks that must be completed first.
@@ -151,7 +153,7 @@ pub fn silent_since(card: &Card, facts: &Facts, now: Timestamp) -> Timestamp {
     let base = card.last_checkpoint_at.or(card.created_at).or(card.updated_at);
     let signs = [base, card.approved_at, card.outcome.as_ref().map(|outcome| outcome.at), facts.awake_since, started, printed];
     // A file's time can be ahead of a clock that was replaced; a card's own cannot, `clock_skew` saw to that.
-    signs.into_iter().flatten().max().unwrap_or(now).min(now)
+    signs.into_iter().flatten().max().unwrap_or(now).plus_seconds(facts.asleep_seconds).min(now)
 }
 
 /// The first step: everything but the gates.

@@ -31,6 +31,7 @@ fn facts() -> Facts {
         attempt_alive: false,
         last_output: None,
         awake_since: None,
+        asleep_seconds: 0.0,
         adapter: Usability::Usable,
         dependencies: Dependencies::default(),
     }

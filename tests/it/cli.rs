@@ -62,7 +62,16 @@ fn a_usage_error_names_what_is_wrong() {
 #[test]
 fn whoever_meant_the_other_watch_is_told() {
     let workspace = Workspace::new();
-    for args in [&["-n1", "date"] as &[&str], &["-n", "1", "date"], &["date"], &["-d", "ls"], &["-t"], &["-c", "ls"]] {
+    for args in [
+        &["-n1", "date"] as &[&str],
+        &["-n", "1", "date"],
+        &["date"],
+        &["-d", "ls"],
+        &["-t"],
+        &["-c", "ls"],
+        &["--interval", "2", "date"],
+        &["--color"],
+    ] {
         workspace.run("watch", args).exits(64).complains("this is task-recovery's watch").complains("/usr/bin/watch");
     }
 }

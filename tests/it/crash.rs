@@ -131,7 +131,8 @@ fn a_file_size_limit_leaves_the_old_card() {
     let workspace = Workspace::new();
     workspace.run("card", &["create", "a", "--task-type", "t", "--title", "x"]).ok();
     let before = workspace.card("a");
-    workspace.shell("ulimit -f 0; exec checkpoint a --message new");
+    let ran = workspace.shell("ulimit -f 0; exec checkpoint a --message new");
+    ran.exits(74).complains("File too large; the old one is unchanged");
     assert_eq!(workspace.card("a"), before);
     workspace.run("checkpoint", &["a", "--message", "new"]).ok();
     assert_eq!(workspace.card("a")["checkpoint_count"], json!(1));

@@ -212,7 +212,7 @@ fn a_pending_task_waits_for_others_and_starts_when_they_are_done() {
 #[test]
 fn the_commands_of_every_day() {
     let workspace = Workspace::new();
-    workspace.write("task_resume.py", "print('{\"next_phase\":\"analyze\"}')\n");
+    workspace.write("task_resume.py", "print('{\"message\":\"rendered\"}')\n");
     let script = r#"
         set -e
         TASK_ID=report_1
@@ -249,4 +249,43 @@ fn from_crons_bare_environment() {
     cron.args(["-c", &script]).env_clear().envs([("PATH", "/usr/bin:/bin"), ("HOME", "/nowhere"), ("SHELL", "/bin/sh")]);
     workspace.finish(cron, None).ok().is_quiet();
     assert!(workspace.lines("data/recovery.log")[0].contains("\"recovery\""));
+}
+
+/// An attempt that recorded progress and left a worker on its stdout: alive as long as that works, brought back when it hangs or ends.
+#[test]
+fn what_an_attempt_left_in_the_background_counts_as_alive_until_it_is_silent() {
+    let workspace = Workspace::new();
+    silent_task(
+        &workspace,
+        "echo run >>ran.txt; \"$TASK_BIN/checkpoint\" a --message \"worker $TASK_ATTEMPT started\" >&2\n\
+         if [ ! -e again ]; then : >again; sh -c 'echo $$ >worker.pid; while [ -e hold ]; do sleep 0.02; done' & fi",
+    );
+    fs::write(workspace.path("hold"), "").unwrap();
+    let line = workspace.shell("watch | resume").ok().one();
+    assert_eq!((&line["signal"], &line["outcome"]), (&json!("recovery"), &json!("progressed")));
+    assert_eq!(workspace.card("a")["run"]["background"], true);
+    assert_eq!(workspace.run("watch", &[]).ok().stdout(), "");
+    assert_eq!(workspace.run("watch", &["--explain", "a"]).ok().one()["reason"], "alive");
+    // Hung: it is ended, and the task brought back.
+    let later = minutes_from_now(40);
+    let line = workspace.shell(&format!("watch --now {later} | resume --now {later} --grace-seconds 0.2")).ok().one();
+    assert_eq!((&line["signal"], &line["attempt"]), (&json!("recovery"), &json!(2)));
+    let worker = workspace.lines("worker.pid")[0].clone();
+    let state = fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "the worker lives: {state}");
+    assert_eq!(workspace.card("a")["run"], json!(null));
+}
+
+#[test]
+fn when_what_was_left_in_the_background_ends_the_task_is_due_at_once() {
+    let workspace = Workspace::new();
+    silent_task(
+        &workspace,
+        "\"$TASK_BIN/checkpoint\" a --message \"worker started\" >&2; sh -c 'while [ -e hold ]; do sleep 0.02; done' &",
+    );
+    fs::write(workspace.path("hold"), "").unwrap();
+    workspace.shell("watch | resume").ok();
+    assert_eq!(workspace.run("watch", &[]).ok().stdout(), "");
+    fs::remove_file(workspace.path("hold")).unwrap();
+    eventually("it is due", || workspace.run("watch", &[]).stdout().contains("attempt_died"));
 }

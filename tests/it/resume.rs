@@ -381,3 +381,44 @@ fn a_cancelled_task_stops_its_attempt() {
     assert_eq!((&line["signal"], output.status.code()), (&json!("contained"), Some(0)));
     assert_eq!((&workspace.card("a")["status"], &workspace.card("a")["run"]), (&json!("cancelled"), &json!(null)));
 }
+
+#[test]
+fn a_thousand_signs_of_life_do_not_make_an_old_message_new() {
+    let workspace = with_adapter(
+        "\"$TASK_BIN/checkpoint\" a --message started\n\
+         i=0; while [ $i -lt 110 ]; do \"$TASK_BIN/checkpoint\" a --message alive; i=$((i+1)); done",
+    );
+    assert_eq!(workspace.run("resume", &["a", "--force"]).ok().one()["outcome"], "progressed");
+    assert_eq!(workspace.card("a")["checkpoints"].as_array().unwrap().len(), 2);
+    assert_eq!(workspace.card("a")["checkpoint_count"], 111);
+    assert_eq!(workspace.run("resume", &["a", "--force"]).ok().one()["outcome"], "no_progress");
+}
+
+#[test]
+fn a_member_of_a_pool_that_is_killed_is_told() {
+    let workspace = Workspace::new();
+    add_task(&workspace, "a", "echo $PPID >supervisor.pid; while [ -e hold ]; do sleep 0.02; done", &[]);
+    add_task(&workspace, "b", "\"$TASK_BIN/checkpoint\" b --message m", &[]);
+    fs::write(workspace.path("hold"), "").unwrap();
+    let pool = Background::start(workspace.shell_command("resume a b"));
+    eventually("it runs", || !workspace.lines("supervisor.pid").is_empty());
+    workspace.shell("kill -KILL $(cat supervisor.pid)").ok();
+    let output = pool.output();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["task_id"] == "a" && line["outcome"] == "supervisor_died"), "{text}");
+    assert!(lines.iter().any(|line| line["task_id"] == "b" && line["outcome"] == "progressed"), "{text}");
+}
+
+#[test]
+fn a_stdout_that_fails_keeps_no_task_from_being_brought_back() {
+    if fs::File::open("/dev/full").is_err() {
+        return tests::skip("there is no /dev/full");
+    }
+    let workspace = with_adapter("\"$TASK_BIN/checkpoint\" a --message m");
+    workspace.run("card", &["create", "parked", "--task-type", "t", "--title", "x"]).ok();
+    workspace.run("card", &["block", "parked"]).ok();
+    workspace.shell("watch | resume >/dev/full").exits(74).complains("No space left on device");
+    assert_eq!(workspace.card("a")["outcome"]["kind"], "progressed");
+}

@@ -7,6 +7,22 @@ use shared::id::TaskId;
 
 const HELP: &str = include_str!("../help.txt");
 
+/// Long options of procps' watch, whose short ones are all foreign here.
+const PROCPS: [&str; 12] = [
+    "beep",
+    "chgexit",
+    "color",
+    "differences",
+    "equexit",
+    "errexit",
+    "exec",
+    "interval",
+    "no-linewrap",
+    "no-rerun",
+    "no-title",
+    "precise",
+];
+
 /// How signals are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -51,6 +67,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
             Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
             Short(option) => return Err(other_watch(&format!("option -{option}"))),
             Value(word) => return Err(other_watch(&format!("argument {word:?}"))),
+            Long(option) if PROCPS.contains(&option) => return Err(other_watch(&format!("option --{option}"))),
             other @ Long(_) => return Err(other.unexpected().into()),
         }
     }

@@ -39,15 +39,19 @@ pub(crate) fn look_at_all(
                 }
             }
             Err(LoadError::Missing) => {}
-            Err(LoadError::Bad(_)) => doubtful.push(entry),
+            Err(LoadError::Bad(_) | LoadError::Ours(_)) => doubtful.push(entry),
         }
     }
+    let mut failed = Ok(());
     for entry in doubtful {
-        if !look_again(store, observer, &entry, visit)? {
-            return Ok(());
+        match look_again(store, observer, &entry, visit) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // The others are told all the same.
+            Err(error) => failed = failed.and(Err(error)),
         }
     }
-    Ok(())
+    failed
 }
 
 fn look_again(
@@ -62,6 +66,7 @@ fn look_again(
         Ok((card, facts, verdict, now)) => visit(Found::Judged { card: &card, facts: &facts, verdict, now }),
         Err(LoadError::Missing) => Ok(true),
         Err(LoadError::Bad(error)) => visit(Found::Broken { id_text, error }),
+        Err(error @ LoadError::Ours(_)) => Err(error.about(&id_text)),
     }
 }
 
@@ -78,7 +83,7 @@ pub(crate) fn look_at_one(
             let (verdict, facts) = observer.judge(store, &card, Request::Pass, now);
             visit(Found::Judged { card: &card, facts: &facts, verdict, now }).map(drop)
         }
-        Err(error @ LoadError::Missing) => Err(error.about(id.as_str())),
+        Err(error @ (LoadError::Missing | LoadError::Ours(_))) => Err(error.about(id.as_str())),
         Err(LoadError::Bad(error)) => visit(Found::Broken { id_text: id.to_string(), error }).map(drop),
     }
 }

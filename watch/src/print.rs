@@ -19,7 +19,7 @@ pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wa
     let format = wanted.format.unwrap_or(if output.is_terminal() { Format::Text } else { Format::Jsonl });
     let mut collected = Vec::new();
     let mut needs_person = false;
-    look_at_all(store, observer, &mut |found| {
+    let looked = look_at_all(store, observer, &mut |found| {
         let Some(line) = line(store.folder(), &found, wanted.task_type.as_deref()) else { return Ok(true) };
         needs_person |= line.needs_person();
         match format {
@@ -30,11 +30,12 @@ pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wa
             Format::Report => collected.push(line),
         }
         Ok(!output.is_closed())
-    })?;
+    });
     if format == Format::Report {
         output.json(&signal::report(&collected, |line| !last_pass.told.contains(&line.told())))?;
     }
     output.finish()?;
+    looked?;
     Ok(if wanted.exit_status && needs_person { Exit::NeedsPerson } else { Exit::Done })
 }
 
