@@ -296,7 +296,8 @@ impl Card {
         if self.task_id() != file_id {
             return invalid(format!("task_id is {:?}, the file's name says {file_id:?}", self.task_id()));
         }
-        if !self.status.is_terminal() && self.created_at.is_none() && self.last_checkpoint_at.is_none() && self.updated_at.is_none() {
+        if !self.status.is_terminal() && self.created_at.is_none() && self.last_checkpoint_at.is_none() && self.updated_at.is_none()
+        {
             return invalid("created_at is missing".to_owned());
         }
         if let Some(bad) = self.metadata.depends_on.iter().find(|id| !id::is_valid(id)) {
