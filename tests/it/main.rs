@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod answers;
 mod card;
 mod checkpoint;
 mod cli;
 mod crash;
 mod docs;
+mod gates;
 mod pipeline;
 mod resume;
 mod watch;
