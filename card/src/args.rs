@@ -15,7 +15,7 @@ const HELP: &str = include_str!("../help.txt");
 #[derive(Debug)]
 pub(crate) enum Verb {
     Create(Box<Create>),
-    Show(TaskId),
+    Show(Show),
     List(Filter),
     Log(TaskId),
     Decide(Box<Decision>),
@@ -46,9 +46,27 @@ pub(crate) struct Update {
     pub(crate) entry: Entry,
 }
 
+/// How a card is printed that is only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// One line a card, or indented on a terminal when it is the only one.
+    Json,
+    Text,
+}
+
+/// `card show`.
+#[derive(Debug)]
+pub(crate) struct Show {
+    pub(crate) id: TaskId,
+    /// Without a format: text on a terminal, JSON elsewhere.
+    pub(crate) format: Option<Format>,
+}
+
 /// `card list`.
 #[derive(Debug, Default)]
 pub(crate) struct Filter {
+    /// As for `card show`.
+    pub(crate) format: Option<Format>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) task_type: Option<String>,
 }
@@ -97,7 +115,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "update" => update(&mut line)?,
         "put" => one_id(&mut line, "put")?.map(Verb::Put),
         "schema" => schema(&mut line)?,
-        "show" => one_id(&mut line, "show")?.map(Verb::Show),
+        "show" => show(&mut line)?,
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => list(&mut line)?,
         "complete" => decision(&mut line, Choice::Complete)?,
@@ -232,6 +250,7 @@ fn list(line: &mut Line) -> Result<Answer, Error> {
                 filter.statuses.push(text(parser, "status")?.parse().map_err(|why| Error::usage(format!("--status: {why}")))?);
             }
             Long("task-type") => filter.task_type = Some(text(parser, "task-type")?),
+            Long("format") => filter.format = Some(format(&text(parser, "format")?, "jsonl")?),
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
             Long("now") => common.now = Some(cli::time(parser, "now")?),
             Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
@@ -240,6 +259,33 @@ fn list(line: &mut Line) -> Result<Answer, Error> {
         }
     }
     Ok(Answer::Verb(Verb::List(filter)))
+}
+
+fn show(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let (mut id, mut wanted) = (None, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
+            Value(word) => set_id(&mut id, &word.string()?)?,
+            Long("format") => wanted = Some(format(&text(parser, "format")?, "json")?),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let id = id.ok_or_else(|| Error::usage("show: say which task"))?;
+    Ok(Answer::Verb(Verb::Show(Show { id, format: wanted })))
+}
+
+fn format(text: &str, json: &str) -> Result<Format, Error> {
+    match text {
+        "text" => Ok(Format::Text),
+        _ if text == json => Ok(Format::Json),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format: {json}, text"))),
+    }
 }
 
 fn one_id(line: &mut Line, verb: &str) -> Result<Answer<TaskId>, Error> {

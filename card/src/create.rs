@@ -25,11 +25,11 @@ pub(crate) fn create(store: &Store, place: &Place, wanted: &Create) -> Result<Ex
     }
     let now = store.clock().now();
     let made = match &wanted.id {
-        Some(id) => make(store, id, wanted, now)?,
+        Some(id) => make(store, id, wanted)?,
         None => make_with_free_id(store, wanted, now)?,
     };
     if let Ok(card) = made.card(made.text("task_id")) {
-        warn(&card);
+        warn(store, &card);
     }
     let mut output = Output::new();
     output.json(&Value::Object(made.object().clone()))?;
@@ -37,8 +37,8 @@ pub(crate) fn create(store: &Store, place: &Place, wanted: &Create) -> Result<Ex
     Ok(Exit::Done)
 }
 
-fn make(store: &Store, id: &TaskId, wanted: &Create, now: Timestamp) -> Result<Document, Error> {
-    let document = document(id, wanted, now)?;
+fn make(store: &Store, id: &TaskId, wanted: &Create) -> Result<Document, Error> {
+    let document = document(id, wanted, store.clock().stamp())?;
     let event = Event::new("created").with("by", "card").with("status", document.text("status"));
     store.create(id, document, event)
 }
@@ -51,7 +51,7 @@ fn make_with_free_id(store: &Store, wanted: &Create, now: Timestamp) -> Result<D
     for suffix in 1..=SUFFIX_MAX {
         let text = if suffix == 1 { base.clone() } else { format!("{base}-{suffix}") };
         let id: TaskId = text.parse().map_err(Error::usage)?;
-        match make(store, &id, wanted, now) {
+        match make(store, &id, wanted) {
             Err(error) if error.exit == Exit::Exists => {}
             result => return result,
         }
@@ -82,8 +82,8 @@ fn document(id: &TaskId, wanted: &Create, now: Timestamp) -> Result<Document, Er
     Ok(card)
 }
 
-fn warn(card: &Card) {
-    match adapter::usability(card) {
+fn warn(store: &Store, card: &Card) {
+    match adapter::usability(card, store.workspace()) {
         Usability::Missing(detail) => say(&format!("{} is made, but could not be resumed now: {detail}", card.task_id())),
         Usability::Insecure(detail) => {
             say(&format!("{} is made, but would not be resumed: {detail}; correct its owner or mode", card.task_id()));

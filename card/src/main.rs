@@ -5,11 +5,14 @@ use std::process::ExitCode;
 use shared::cli::{self, Parsed};
 
 mod args;
+mod block;
 mod create;
 mod decide;
+mod policies;
 mod put;
 mod schema;
 mod show;
+mod table;
 mod update;
 
 use args::Verb;
@@ -22,7 +25,7 @@ fn main() -> ExitCode {
             let (store, place) = common.open()?;
             match verb {
                 Verb::Create(wanted) => create::create(&store, &place, &wanted),
-                Verb::Show(id) => show::show(&store, &id),
+                Verb::Show(wanted) => show::show(&store, &wanted),
                 Verb::List(filter) => show::list(&store, &filter),
                 Verb::Log(id) => show::log(&store, &id),
                 Verb::Decide(decision) => decide::decide(&store, &decision),

@@ -1,28 +1,61 @@
 //! `card show`, `card list`, `card log`: reading, without a lock.
 
 use serde_json::Value;
-use shared::card::Fault;
+use shared::card::{Card, Fault};
 use shared::cli::Output;
 use shared::document::Document;
 use shared::exit::{Error, Exit};
+use shared::facts::Observer;
 use shared::id::TaskId;
+use shared::last_pass::LastPass;
+use shared::screen::Screen;
 use shared::store::{LoadError, Store};
 use shared::talk::say;
+use shared::time::Timestamp;
+use shared::verdict::{Request, silent_since};
 
-use crate::args::Filter;
+use crate::args::{Filter, Format, Show};
+use crate::block::{self, Seen};
+use crate::table::{self, Row};
 
 /// Prints one card.
-pub(crate) fn show(store: &Store, id: &TaskId) -> Result<Exit, Error> {
-    let (document, _) = store.load(id).map_err(|error| error.about(id.as_str()))?;
+pub(crate) fn show(store: &Store, wanted: &Show) -> Result<Exit, Error> {
+    let (mut document, card) = store.load(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?;
     let mut output = Output::new();
-    output.json(&Value::Object(document.object().clone()))?;
+    match format(wanted.format, &output) {
+        Format::Json => output.json(&Value::Object(document.object().clone()))?,
+        Format::Text => {
+            document.adopt();
+            let now = store.clock().now();
+            let (verdict, _) = Observer::new(store, &LastPass::load(store)).judge(store, &card, Request::Pass, now);
+            let seen = Seen { verdict, last_seen: last_seen(store, &sleepless(store), &card, now), now };
+            output.text(&block::print(&document, &card, &seen, &Screen::of_stdout()))?;
+        }
+    }
     output.finish()?;
     Ok(Exit::Done)
+}
+
+fn format(wanted: Option<Format>, output: &Output) -> Format {
+    wanted.unwrap_or(if output.is_terminal() { Format::Text } else { Format::Json })
+}
+
+/// Knows nothing of the machine's sleep: that it woke up is no sign of life of a task.
+fn sleepless(store: &Store) -> Observer {
+    Observer::new(store, &LastPass::default())
+}
+
+/// When the task last gave a sign of life.
+fn last_seen(store: &Store, sleepless: &Observer, card: &Card, now: Timestamp) -> Timestamp {
+    let (_, facts) = sleepless.judge(store, card, Request::Pass, now);
+    silent_since(card, &facts, now)
 }
 
 /// Prints the cards that match, one line each. Cards that cannot be read are named on stderr.
 pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
     let mut output = Output::new();
+    let observer = (format(filter.format, &output) == Format::Text).then(|| sleepless(store));
+    let mut rows = Vec::new();
     let mut exit = Exit::Done;
     let mut buffer = Vec::new();
     for entry in store.list()? {
@@ -32,7 +65,13 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
             Ok((document, card)) => {
                 let status_fits = filter.statuses.is_empty() || filter.statuses.contains(&card.status);
                 if status_fits && filter.task_type.as_ref().is_none_or(|wanted| *wanted == card.task_type) {
-                    output.json_line(&Value::Object(document.object().clone()))?;
+                    match &observer {
+                        None => output.json_line(&Value::Object(document.object().clone()))?,
+                        Some(observer) => {
+                            let now = store.clock().now();
+                            rows.push(Row::new(&document, &card, last_seen(store, observer, &card, now), now));
+                        }
+                    }
                 }
             }
             Err(LoadError::Missing) => {}
@@ -46,6 +85,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
             break;
         }
     }
+    output.text(&table::print(&rows, &Screen::of_stdout()))?;
     output.finish()?;
     Ok(if output.is_closed() { Exit::Done } else { exit })
 }

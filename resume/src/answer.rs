@@ -3,10 +3,11 @@
 //! Whatever was printed before it is
 //! somebody's log. An object with `revision` is a card or its summary, never an answer.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use nix::fcntl::OFlag;
 use serde_json::{Map, Value};
 use shared::answer::{Answer, parse};
 use shared::stream::RECORD_BYTES_MAX;
@@ -23,8 +24,11 @@ pub(crate) fn read(path: &Path, workspace: &Path) -> Result<Option<Answer>, Stri
 /// The last bytes of a file; of one that cannot be read, none.
 pub(crate) fn tail(path: &Path, bytes: u64) -> Vec<u8> {
     let read = || -> std::io::Result<Vec<u8>> {
-        let file = File::open(path)?;
-        let size = file.metadata()?.len();
+        // The attempt may have put anything in its place.
+        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let meta = file.metadata()?;
+        let size = if meta.is_file() { meta.len() } else { 0 };
         let start = size.saturating_sub(bytes);
         let mut tail = vec![0; usize::try_from(size - start).unwrap_or_default()];
         file.read_exact_at(&mut tail, start)?;

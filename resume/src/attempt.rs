@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use shared::card::Card;
 use shared::exit::{Error, Exit};
-use shared::facts::Observer;
+use shared::facts::{FORERUNNERS_MAX, Observer};
 use shared::history::Event;
+use shared::liveness::Logs;
 use shared::signal::Line;
 use shared::store::{LoadError, Store};
 use shared::talk::say;
@@ -14,7 +15,7 @@ use shared::verdict::Request;
 use crate::answer;
 use crate::args::Wanted;
 use crate::claim::{Claim, Claimed, claim};
-use crate::contain::Target;
+use crate::contain::{LOOK, Target};
 use crate::items::Item;
 use crate::settle::{Ended, Settled, not_contained, not_contained_line, settle};
 use crate::signals::Signals;
@@ -22,6 +23,8 @@ use crate::supervise::{End, Limits, supervise};
 
 /// The longest stderr that a card keeps, in bytes.
 const STDERR_TAIL_BYTES: u64 = 4096;
+/// What a shell started in the background has redirected its output by then.
+const REDIRECTION: Duration = Duration::from_millis(300);
 /// Attempts at settling when another process holds the card's lock.
 const SETTLE_TRIES: usize = 3;
 
@@ -59,7 +62,10 @@ impl Turn<'_> {
             };
             let end = supervise(self.store, &mut claimed, limits, self.signals);
             let settled = self.settle(&claimed, end)?;
-            let line = joined(first.take(), settled.line);
+            let line = match first.take() {
+                Some(first) => joined(first, settled.line, &mut lines),
+                None => settled.line,
+            };
             if !settled.again || self.signals.first().is_some() {
                 lines.push(line);
                 return Ok(lines);
@@ -98,7 +104,7 @@ impl Turn<'_> {
                 false => answer::read(&claimed.logs.out(), self.store.workspace()),
             },
             why: end.why,
-            output_held: claimed.logs.attempt_alive(),
+            output_held: still_held(&claimed.logs),
             left: end.left.as_deref().map(not_contained),
             stderr_tail: shared::document::cut(String::from_utf8_lossy(&stderr).trim()),
             stderr_log: claimed.logs.err().to_string_lossy().into_owned(),
@@ -130,10 +136,10 @@ impl Turn<'_> {
         let ours = card.run.as_ref().is_none_or(|run| run.token == claimed.token && run.attempt == claimed.number);
         if card.attempt != claimed.number || !ours {
             let event = Event::new("superseded").with("by", "resume").with("attempt", claimed.number);
-            held.note(card.revision, self.store.clock().now(), &[event]);
+            held.note(card.revision, self.store.clock().stamp(), &[event]);
             return Ok(superseded(claimed));
         }
-        let now = self.store.clock().now();
+        let now = self.store.clock().stamp();
         let settled = settle(&mut document, &card, ended, now)?;
         let event = Event::new("settled").with("by", "resume").with("attempt", claimed.number).with("outcome", settled.kind);
         let event = event.with("from_phase", claimed.given.text("phase")).with("to_phase", document.text("phase"));
@@ -150,18 +156,20 @@ impl Turn<'_> {
         let id = card.task_id();
         let task = id.parse().map_err(Error::data)?;
         let Some(run) = &card.run else { return Ok(Line::new("skipped", id).with("reason", "cancelled")) };
-        let logs = shared::liveness::Logs::new(self.store.logs_folder(id), run.attempt);
+        let logs = |number| Logs::new(self.store.logs_folder(id), number);
         let first = run.forerunners_from.unwrap_or(run.attempt);
+        let numbers = || (first..=run.attempt).rev().take(FORERUNNERS_MAX);
         let target = Target {
             group: None,
             task_id: id.to_owned(),
             token: run.token.clone(),
             first,
             last: run.attempt,
-            logs: vec![logs.out(), logs.err()],
+            logs: numbers().map(logs).flat_map(|logs| [logs.out(), logs.err()]).collect(),
+            descendants: None,
         };
         let left = target.end(self.wanted.grace_seconds, self.signals);
-        if !left.is_empty() || logs.attempt_alive() {
+        if !left.is_empty() || numbers().map(logs).any(|logs| logs.attempt_alive()) {
             return Ok(not_contained_line(card, &not_contained(&left)));
         }
         self.store.update(&task, |document, now_card, _| {
@@ -173,17 +181,32 @@ impl Turn<'_> {
     }
 }
 
+/// Whether a process keeps the attempt's output. One that was just forked, and is about to redirect it, is given a moment.
+fn still_held(logs: &Logs) -> bool {
+    let start = Instant::now();
+    while logs.attempt_alive() {
+        if start.elapsed() > REDIRECTION {
+            return true;
+        }
+        std::thread::sleep(LOOK);
+    }
+    false
+}
+
 fn superseded(claimed: &Claimed) -> Settled {
     let line = Line::new("skipped", claimed.id.as_str()).with("reason", "superseded").with("attempt", claimed.number);
     Settled { changed: false, kind: "superseded", line, again: false }
 }
 
-/// Attempts that follow each other at once are told as one: from the first one's phase to the last one's.
-fn joined(first: Option<Line>, last: Line) -> Line {
-    let Some(first) = first else { return last };
-    let same_kind = matches!(last.text("signal"), "recovery" | "started");
+/// Attempts that follow each other at once are told as one: from the first one's phase to the last one's. What went well before
+/// one that did not is told before it.
+fn joined(first: Line, last: Line, lines: &mut Vec<Line>) -> Line {
+    if !matches!(last.text("signal"), "recovery" | "started") {
+        lines.push(first);
+        return last;
+    }
     match first.0.get("from_phase") {
-        Some(from) if same_kind => last.with("from_phase", from.clone()),
-        _ => last,
+        Some(from) => last.with("from_phase", from.clone()),
+        None => last,
     }
 }

@@ -62,9 +62,6 @@ pub(crate) enum Claim {
 
 /// Claims the next attempt of a task, if it is due.
 pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Request) -> Result<Claim, Error> {
-    if Cookie::of_process(store, id.as_str()).is_some() {
-        return Ok(skipped(id, "attempt_alive"));
-    }
     let held = match store.lock(id) {
         Err(error) if error.exit == Exit::NoTask && request == Request::Pass => return Ok(skipped(id, "no_such_task")),
         held => held?,
@@ -78,6 +75,9 @@ pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Re
         Err(LoadError::Missing) if request == Request::Pass => return Ok(skipped(id, "no_such_task")),
         Err(error) => return Err(error.about(id.as_str())),
     };
+    if is_own_attempt(store, &card) {
+        return Ok(skipped(id, "attempt_alive"));
+    }
     let now = store.clock().now();
     let (verdict, facts) = observer.judge(store, &card, request, now);
     match verdict {
@@ -89,7 +89,8 @@ pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Re
         Verdict::Quiet(quiet) => return Ok(not_due(&card, &facts, quiet, request, now)),
     }
     let folder = store.logs_folder(id.as_str());
-    let logged = logged_attempts(&folder);
+    let logged =
+        logged_attempts(&folder).map_err(|error| Error::io(format!("cannot list {}: {}", folder.display(), cause(&error))))?;
     let newest = logged.last().map(|number| Logs::new(folder.clone(), *number));
     // Someone rewrote the card without care: it no longer tells of the attempt that its logs tell of.
     let untold = card.run.is_none() || card.status == Status::Pending;
@@ -102,7 +103,8 @@ pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Re
     durable::make_folder(&folder).map_err(|error| Error::io(format!("cannot make {}: {}", folder.display(), cause(&error))))?;
     let logs = Logs::new(folder.clone(), number);
     let locked = logs.make().map_err(|error| Error::io(format!("cannot make {}: {}", logs.input().display(), cause(&error))))?;
-    let claimed = record(&held, document, &card, Attempt { number, logs: &logs, locked, observer, now });
+    let claimed =
+        record(&held, document, &card, Attempt { number, logs: &logs, locked, observer, started_at: store.clock().stamp() });
     match claimed {
         Ok(claimed) => {
             logged.iter().filter(|old| **old + LOGS_KEPT <= number).for_each(|old| forget(&Logs::new(folder.clone(), *old)));
@@ -115,16 +117,22 @@ pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Re
     }
 }
 
+/// Whether this very process belongs to the attempt that the card records.
+pub(crate) fn is_own_attempt(store: &Store, card: &Card) -> bool {
+    let own = Cookie::of_process(store, card.task_id());
+    card.run.as_ref().is_some_and(|run| own.is_some_and(|cookie| cookie.token == run.token))
+}
+
 struct Attempt<'a> {
     number: u64,
     logs: &'a Logs,
     locked: LockedLogs,
     observer: &'a Observer,
-    now: Timestamp,
+    started_at: Timestamp,
 }
 
 fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt<'_>) -> Result<Claimed, Error> {
-    let Attempt { number, logs, locked, observer, now } = attempt;
+    let Attempt { number, logs, locked, observer, started_at } = attempt;
     let first_start = card.status == Status::Pending;
     let unsettled = card.run.as_ref().filter(|run| !run.background);
     let token = match unsettled {
@@ -146,7 +154,7 @@ fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt
     run.insert("token".into(), token.as_str().into());
     run.insert("host".into(), observer.host().into());
     run.insert("pid".into(), std::process::id().into());
-    run.insert("started_at".into(), now.to_string().into());
+    run.insert("started_at".into(), started_at.to_string().into());
     run.insert("charged".into(), (!first_start).into());
     if let Some(first) = forerunners_from {
         run.insert("forerunners_from".into(), first.into());

@@ -11,14 +11,15 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use shared::attempt::Cookie;
 use shared::lock;
+use shared::processes::{self, Process};
 
-use crate::processes;
+use crate::reaper::Descendants;
 use crate::signals::Signals;
 
 /// How long processes get to be gone after KILL.
 pub(crate) const KILL_SECONDS: f64 = 5.0;
 /// How often it is looked whether they are gone.
-pub(crate) const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Whom to end.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Target {
     pub(crate) last: u64,
     /// Logs whose locks must be free.
     pub(crate) logs: Vec<PathBuf>,
+    /// For an attempt of this very process: what it started, wherever that went.
+    pub(crate) descendants: Option<Descendants>,
 }
 
 impl Target {
@@ -45,6 +48,7 @@ impl Target {
         let mut members = self.group.map(processes::of_group).unwrap_or_default();
         members.extend(processes::carriers(&|cookie| self.fits(cookie)));
         members.extend(processes::lock_holders(&processes::identities(&self.logs)));
+        members.extend(self.living_descendants().iter().map(|process| process.pid));
         members.sort_unstable();
         members.dedup();
         members
@@ -52,12 +56,23 @@ impl Target {
 
     /// Whether anyone lives: where processes are not visible, as far as the group tells.
     pub(crate) fn is_gone(&self, leader_gone: bool) -> bool {
+        if !leader_gone {
+            return false;
+        }
         if processes::are_visible() {
-            // A holder that cannot be seen, another user's for example, lives all the same.
-            return self.members().is_empty() && !self.logs.iter().any(|log| lock::is_held(log));
+            // The cheap questions first: reading every process's environment and files takes its time on a busy machine. A holder
+            // that cannot be seen, another user's for example, lives all the same.
+            return self.group.is_none_or(|group| processes::of_group(group).is_empty())
+                && self.living_descendants().is_empty()
+                && !self.logs.iter().any(|log| lock::is_held(log))
+                && self.members().is_empty();
         }
         // A group of zombies still answers; without /proc the leader's end and a group that is gone are all there is to see.
-        leader_gone && self.group.is_none_or(|group| killpg(group, None).is_err())
+        self.group.is_none_or(|group| killpg(group, None).is_err())
+    }
+
+    fn living_descendants(&self) -> Vec<Process> {
+        self.descendants.as_ref().map(Descendants::living).unwrap_or_default()
     }
 
     /// Sends a signal to all of them.
@@ -72,6 +87,12 @@ impl Target {
             let still_ours = processes::carries(pid, &|cookie| self.fits(cookie)) || processes::holds_lock(pid, &logs);
             if !in_group && still_ours {
                 kill(pid, signal).ok();
+            }
+        }
+        for process in self.living_descendants() {
+            let in_group = self.group.is_some_and(|group| processes::is_in_group(process.pid, group));
+            if !in_group && processes::look(process.pid).is_some_and(|now| now.is_same(&process)) {
+                kill(process.pid, signal).ok();
             }
         }
     }

@@ -6,6 +6,7 @@ use shared::signal::{self, Line};
 use shared::store::{LoadError, Store};
 use shared::verdict::Verdict;
 
+use crate::claim::is_own_attempt;
 use crate::items::Item;
 
 /// What would be done with a task.
@@ -19,6 +20,9 @@ pub(crate) fn foresee(store: &Store, observer: &Observer, item: &Item) -> Result
     let now = store.clock().now();
     let (verdict, facts) = observer.judge(store, &card, item.request, now);
     let plan = |word: &str, reason: &str| Line::new("dry_run", id.as_str()).with("would", word).with("reason", reason);
+    if is_own_attempt(store, &card) {
+        return Ok(plan("skip", "attempt_alive"));
+    }
     Ok(match verdict {
         Verdict::Quiet(quiet) => plan("skip", quiet.reason).with_some("until", quiet.until.map(|until| until.to_string())),
         Verdict::Attention(attention) => signal::needs_attention(&card, &attention),

@@ -72,9 +72,10 @@ impl Items {
 
     /// A report: lines in buckets. A card that needs a person may stand in two of them.
     fn report(&mut self, object: Map<String, Value>) {
+        let twice = object.contains_key("active_needs_attention");
         for (name, value) in object {
             match (name.as_str(), value) {
-                ("needs_attention", _) => {}
+                ("needs_attention", _) if twice => {}
                 (_, Value::Array(lines)) => lines.into_iter().for_each(|line| self.value(line)),
                 (name, _) => self.complain(&format!("an object with {name:?} and without task_id is skipped")),
             }

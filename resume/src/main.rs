@@ -13,7 +13,7 @@ mod dry_run;
 mod items;
 mod pass;
 mod pool;
-mod processes;
+mod reaper;
 mod settle;
 mod signals;
 mod spawn;

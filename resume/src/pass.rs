@@ -46,7 +46,7 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
     }
     teller.finish()?;
     if from_pipe && !wanted.dry_run && stopped.is_none() {
-        stamp(store, &observer, &last_pass, &teller)?;
+        stamp(store, &observer, &teller)?;
     }
     let attention = wanted.exit_status && teller.needs_person;
     Ok(stopped.map(Exit::Signal).or(errors.first).unwrap_or(if attention { Exit::NeedsPerson } else { Exit::Done }))
@@ -74,20 +74,18 @@ fn bring_back(
 }
 
 /// Remembers the clocks, and what people were told as long as it stays so.
-fn stamp(store: &Store, observer: &Observer, last_pass: &LastPass, teller: &Teller<'_>) -> Result<(), Error> {
+fn stamp(store: &Store, observer: &Observer, teller: &Teller<'_>) -> Result<(), Error> {
     if !store.folder().is_dir() {
         return Ok(());
     }
     let looked_at: BTreeSet<&str> = teller.told.iter().map(|(task, ..)| task.as_str()).collect();
-    let elsewhere = last_pass.told.iter().filter(|(task, ..)| !looked_at.contains(task.as_str()));
-    let mut told: BTreeSet<Told> = elsewhere.filter(|told| is_still_so(store, observer, told)).cloned().collect();
-    if teller.was_heard() {
-        told.extend(teller.told.iter().cloned());
-    } else {
-        told.extend(teller.told.intersection(&last_pass.told).cloned());
-    }
     let clocks = if store.clock().is_replaced() { None } else { Clocks::read() };
-    last_pass.save(store, clocks, told)
+    LastPass::save(store, clocks, |last| {
+        let elsewhere = last.iter().filter(|(task, ..)| !looked_at.contains(task.as_str()));
+        let still = elsewhere.filter(|told| is_still_so(store, observer, told));
+        let told = teller.told.iter().filter(|told| teller.was_heard() || last.contains(*told));
+        still.chain(told).cloned().collect()
+    })
 }
 
 /// Whether a task still needs a person for the same reason. This pass may not have been about it.

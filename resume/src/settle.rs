@@ -31,6 +31,8 @@ use shared::verdict::{Attention, exhaustion, own_attention};
 
 use crate::step::Ending;
 
+/// Room that the outcome itself needs in a card.
+const OUTCOME_BYTES: usize = 64 * 1024;
 /// The cooldown doubles up to this.
 const COOLDOWN_SECONDS_MAX: f64 = 3600.0;
 
@@ -108,8 +110,9 @@ pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, no
     if let Some(given) = answer {
         let before = document.clone();
         given.entry.apply(document, given.entry.tells_of_work(), now);
-        let usable =
-            document.bytes_checked().and_then(|_| document.card(card.task_id()).map_err(|error| Error::data(error.detail)));
+        let usable = document
+            .bytes_leaving(OUTCOME_BYTES)
+            .and_then(|_| document.card(card.task_id()).map_err(|error| Error::data(error.detail)));
         if let Err(error) = usable {
             // An answer that no card can hold is none, and the attempt is settled all the same.
             *document = before;
@@ -282,7 +285,8 @@ fn keep_background(document: &mut Document, run: Option<Value>, ended: &Ended<'_
 /// The first wait, doubled with each attempt in a row that brought no progress.
 fn cooldown_seconds(card: &Card, attempts: u64) -> f64 {
     let doublings = i32::try_from(attempts.saturating_sub(1).min(60)).unwrap_or(60);
-    (card.cooldown_seconds() * 2_f64.powi(doublings)).min(COOLDOWN_SECONDS_MAX.max(card.cooldown_seconds()))
+    let longest = COOLDOWN_SECONDS_MAX.max(card.cooldown_seconds()).min(RETRY_AFTER_SECONDS_MAX);
+    (card.cooldown_seconds() * 2_f64.powi(doublings)).min(longest)
 }
 
 fn outcome(document: &Document, ended: &Ended<'_>, decision: &Decision, now: Timestamp) -> Map<String, Value> {

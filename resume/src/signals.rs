@@ -39,14 +39,19 @@ impl Signals {
         waited.extend(files.iter().map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN)));
         // An error is EINTR: a signal, which is asked for next.
         poll(&mut waited, PollTimeout::from(millis)).ok();
+        self.take_stops()
+    }
+
+    /// The first signal that asked to stop, ever, up to this moment.
+    pub(crate) fn first(&mut self) -> Option<i32> {
+        self.take_stops();
+        self.first
+    }
+
+    fn take_stops(&mut self) -> Vec<i32> {
         let stops: Vec<i32> = self.delivery.pending().filter(|signal| *signal != SIGCHLD).collect();
         self.first = self.first.or(stops.first().copied());
         stops
-    }
-
-    /// The first signal that asked to stop, ever.
-    pub(crate) fn first(&self) -> Option<i32> {
-        self.first
     }
 }
 

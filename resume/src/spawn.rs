@@ -57,7 +57,8 @@ impl Start<'_> {
             }
             None => {
                 let words = self.card.argv();
-                let program = find_program(&words[0], self.card).ok_or_else(|| io::Error::from(Errno::ENOENT))?;
+                let program =
+                    find_program(&words[0], self.card, self.store.workspace()).ok_or_else(|| io::Error::from(Errno::ENOENT))?;
                 let shown = words[0].clone();
                 let folder = self.card.cwd.clone().map_or_else(|| self.store.workspace().to_owned(), PathBuf::from);
                 let command = duct::cmd(program, &words[1..]).dir(folder).stdin_null();
@@ -101,6 +102,9 @@ impl Start<'_> {
 
     /// A script whose interpreter is missing gives "No such file", though the script is there.
     fn why(&self, error: &io::Error) -> String {
+        if !self.store.workspace().is_dir() {
+            return format!("its folder {} is not there", self.store.workspace().display());
+        }
         let there = self.card.resume_adapter.as_ref().is_some_and(|adapter| Path::new(adapter).exists());
         match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT) if there => "its interpreter is not there; look at its first line".to_owned(),

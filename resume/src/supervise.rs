@@ -6,6 +6,7 @@
 //! names our group and nobody else's. Time is counted in the loop's own waits: what was much
 //! longer than asked for was spent stopped or suspended, and does not count.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
@@ -16,12 +17,14 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use shared::attempt::Cookie;
 use shared::card::Status;
+use shared::facts::FORERUNNERS_MAX;
+use shared::processes;
 use shared::store::Store;
 use shared::verified;
 
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
-use crate::processes;
+use crate::reaper::{self, Descendants};
 use crate::signals::Signals;
 use crate::spawn::Start;
 use crate::step::{Act, Ending, News, State, step};
@@ -64,8 +67,10 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
     }
     let cookie = Cookie { task_id: claimed.id.to_string(), attempt: claimed.number, token: claimed.token.clone() };
     let start = Start { store, card: &claimed.card, cookie: &cookie, logs: &claimed.logs, timeout_seconds: limits.timeout_seconds };
+    reaper::adopt_orphans();
+    let descendants = Descendants::from_now_on();
     match outputs.map(|(out, err)| start.spawn(out, err)) {
-        Some(Ok(handle)) => watch(store, claimed, &handle, limits, signals),
+        Some(Ok(handle)) => watch(store, claimed, &handle, descendants, limits, signals),
         Some(Err(why)) => not_started(why),
         None => not_started(Ending::NotStarted { ours: true, detail: "its logs were given away already".to_owned() }),
     }
@@ -75,7 +80,8 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
 fn contain_forerunners(claimed: &Claimed, limits: Limits, signals: &mut Signals) -> Option<Vec<Pid>> {
     let first = claimed.forerunners_from?;
     let folder = claimed.logs.input().parent()?.to_owned();
-    let logs = (first..claimed.number).rev().take(1000).map(|number| shared::liveness::Logs::new(folder.clone(), number));
+    let logs =
+        (first..claimed.number).rev().take(FORERUNNERS_MAX).map(|number| shared::liveness::Logs::new(folder.clone(), number));
     let target = Target {
         group: None,
         task_id: claimed.id.to_string(),
@@ -83,6 +89,7 @@ fn contain_forerunners(claimed: &Claimed, limits: Limits, signals: &mut Signals)
         first,
         last: claimed.number - 1,
         logs: logs.clone().flat_map(|logs| [logs.out(), logs.err()]).collect(),
+        descendants: None,
     };
     let left = target.end(limits.grace_seconds, signals);
     // Where processes cannot be seen, their locks still tell that they are there.
@@ -90,8 +97,18 @@ fn contain_forerunners(claimed: &Claimed, limits: Limits, signals: &mut Signals)
     (!left.is_empty() || held).then_some(left)
 }
 
-fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, signals: &mut Signals) -> End {
-    let leader = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).map_or(Pid::this(), Pid::from_raw);
+fn watch(
+    store: &Store,
+    claimed: &Claimed,
+    handle: &Handle,
+    descendants: Descendants,
+    limits: Limits,
+    signals: &mut Signals,
+) -> End {
+    let Some(leader) = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).map(Pid::from_raw) else {
+        let detail = "its process has no number".to_owned();
+        return End { why: Ending::NotStarted { ours: true, detail }, left: None };
+    };
     let target = Target {
         group: Some(leader),
         task_id: claimed.id.to_string(),
@@ -99,18 +116,22 @@ fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, sign
         first: claimed.number,
         last: claimed.number,
         logs: vec![claimed.logs.out(), claimed.logs.err()],
+        descendants: Some(descendants),
     };
     let mut observer = Observer::new(store, claimed, limits);
     let mut state = State::Running;
-    let mut stop = None;
+    let mut stops = VecDeque::new();
+    let mut asked = TICK;
     loop {
+        observer.count(asked);
+        reaper::reap_adopted(leader);
         let ended = leader_end(leader, handle);
         let matters = state != State::Running || ended.as_ref().is_some_and(|ending| *ending != Ending::Exited(0));
         let news = News {
             elapsed: observer.elapsed,
             all_gone: matters && target.is_gone(ended.is_some()),
             leader: ended,
-            stop: stop.take(),
+            stop: stops.pop_front(),
             limit: if state == State::Running { observer.limit() } else { None },
         };
         let (next, act) = step(state, &news, limits.grace_seconds);
@@ -129,9 +150,9 @@ fn watch(store: &Store, claimed: &Claimed, handle: &Handle, limits: Limits, sign
         }
         let wait = if next == State::Running { observer.until_next() } else { LOOK };
         state = next;
-        let before = Instant::now();
-        stop = signals.wait(&[], wait).first().copied();
-        observer.count(before.elapsed(), wait);
+        asked = wait;
+        // Two signals may come at once; the second one means something else.
+        stops.extend(signals.wait(&[], if stops.is_empty() { wait } else { Duration::ZERO }));
     }
 }
 
@@ -171,6 +192,7 @@ struct Observer<'a> {
     stale_after_seconds: f64,
     /// Seconds since the start that count.
     elapsed: f64,
+    counted_at: Instant,
     active_at: f64,
     output: Option<(u64, u64)>,
     card_file: Option<(u64, i64, i64)>,
@@ -186,6 +208,7 @@ impl<'a> Observer<'a> {
             timeout_seconds: limits.timeout_seconds,
             stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
             elapsed: 0.0,
+            counted_at: Instant::now(),
             active_at: 0.0,
             output: None,
             card_file: None,
@@ -194,9 +217,12 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Counts a wait. One that took over a second longer than asked for was spent stopped.
-    fn count(&mut self, took: Duration, asked: Duration) {
-        self.elapsed += took.min(asked + TICK).as_secs_f64();
+    /// Counts the time of one round of the loop, looking around included. What took over a second longer than the wait that was
+    /// asked for was spent stopped.
+    fn count(&mut self, asked: Duration) {
+        let now = Instant::now();
+        self.elapsed += (now - self.counted_at).min(asked + TICK).as_secs_f64();
+        self.counted_at = now;
     }
 
     /// How long nothing needs to be looked at.

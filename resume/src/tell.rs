@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use shared::cli::Output;
 use shared::exit::{Error, Exit};
 use shared::last_pass::{LastPass, Told};
+use shared::screen::Screen;
+use shared::sentence::sentence;
 use shared::signal::{self, Line};
 use shared::talk::say;
+use shared::time::Clock;
 
 use crate::args::{Format, Wanted};
 use crate::claim::failed_line;
@@ -34,6 +37,8 @@ impl Errors {
 /// Prints lines as they come, or collects them for a report.
 pub(crate) struct Teller<'a> {
     output: Output,
+    screen: Screen,
+    clock: Clock,
     format: Format,
     last_pass: &'a LastPass,
     member: bool,
@@ -50,7 +55,18 @@ impl<'a> Teller<'a> {
         let output = Output::new();
         let format = wanted.format.unwrap_or(if output.is_terminal() { Format::Text } else { Format::Jsonl });
         let member = wanted.member.is_some();
-        Self { output, format, last_pass, member, collected: Vec::new(), failure: None, told: BTreeSet::new(), needs_person: false }
+        Self {
+            output,
+            screen: Screen::of_stdout(),
+            clock: Clock::new(wanted.common.now),
+            format,
+            last_pass,
+            member,
+            collected: Vec::new(),
+            failure: None,
+            told: BTreeSet::new(),
+            needs_person: false,
+        }
     }
 
     /// Whether what was told counts as told: a terminal's reader may not have looked, one that went away has not.
@@ -74,7 +90,7 @@ impl<'a> Teller<'a> {
         }
         let written = match self.format {
             Format::Jsonl => self.output.json_line(&line.0.into()),
-            Format::Text => self.output.text(&(signal::sentence(&line) + "\n")),
+            Format::Text => self.output.text(&sentence(&line, self.clock.now(), &self.screen)),
             Format::Report => {
                 self.collected.push(line);
                 Ok(())

@@ -22,11 +22,11 @@ pub enum Usability {
 
 /// Looks at what the card wants to run.
 #[must_use]
-pub fn usability(card: &Card) -> Usability {
+pub fn usability(card: &Card, workspace: &Path) -> Usability {
     match (&card.resume_adapter, card.argv()) {
         (Some(path), _) => adapter(Path::new(path)),
         (None, []) => Usability::None,
-        (None, [program, ..]) => command(program, card),
+        (None, [program, ..]) => command(program, card, workspace),
     }
 }
 
@@ -61,20 +61,20 @@ fn adapter(path: &Path) -> Usability {
     Usability::Usable
 }
 
-fn command(program: &str, card: &Card) -> Usability {
+fn command(program: &str, card: &Card, workspace: &Path) -> Usability {
     if let Some(folder) = card.cwd.as_deref().filter(|folder| !Path::new(folder).is_dir()) {
         return Usability::Missing(format!("cwd {folder} is no folder"));
     }
-    if find_program(program, card).is_none() {
+    if find_program(program, card, workspace).is_none() {
         return Usability::Missing(format!("command {program} is not found or not executable"));
     }
     Usability::Usable
 }
 
-/// The file that a plain command's first word means, with the card's own folder and PATH.
+/// The file that a plain command's first word means, with the card's own folder (else the workspace) and PATH.
 #[must_use]
-pub fn find_program(program: &str, card: &Card) -> Option<PathBuf> {
-    let folder = PathBuf::from(card.cwd.as_deref().unwrap_or("/"));
+pub fn find_program(program: &str, card: &Card, workspace: &Path) -> Option<PathBuf> {
+    let folder = card.cwd.as_deref().map_or(workspace, Path::new);
     let search = card.path.clone().or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
     let candidates: Vec<PathBuf> = if program.contains('/') {
         vec![folder.join(program)]

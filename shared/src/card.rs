@@ -4,6 +4,8 @@
 //! that is present has its type or the card is invalid: nothing is guessed. Fields that are not
 //! named here are somebody else's and are skipped.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::error::Category;
 
@@ -93,12 +95,16 @@ struct Step {
     _result: Option<serde::de::IgnoredAny>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StepStatus {
-    Pending,
-    Done,
-    Failed,
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct StepStatus;
+
+impl<'de> Deserialize<'de> for StepStatus {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Cow::<str>::deserialize(deserializer)?.as_ref() {
+            "pending" | "done" | "failed" => Ok(Self),
+            other => Err(serde::de::Error::custom(format!("{other:?} is no status of a step: pending, done, failed"))),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -117,8 +123,8 @@ pub struct Card {
     /// Counts every write, from 1.
     #[serde(default, deserialize_with = "counted")]
     pub revision: u64,
-    #[serde(default)]
-    task_id: String,
+    #[serde(default, deserialize_with = "present")]
+    task_id: Option<String>,
     #[serde(rename = "id", default, deserialize_with = "present")]
     predecessor_id: Option<String>,
     /// What kind of work this is.
@@ -204,8 +210,11 @@ pub struct Card {
     _steps: Option<ArrayOf<Object<Step>>>,
     #[serde(rename = "context", default, deserialize_with = "present")]
     _context: Option<ObjectOf<serde::de::IgnoredAny>>,
-    #[serde(default, deserialize_with = "object")]
-    metadata: Metadata,
+    #[serde(default, deserialize_with = "present_object")]
+    metadata: Option<Metadata>,
+    /// The predecessor's name of it, as long as there is no other.
+    #[serde(default, deserialize_with = "present")]
+    meta: Option<serde_json::Value>,
     /// The attempt that is not settled yet.
     #[serde(default, deserialize_with = "present_object")]
     pub run: Option<Run>,
@@ -280,12 +289,16 @@ impl Card {
         }
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let parsed = object(&mut deserializer).and_then(|card: Self| deserializer.end().map(|()| card));
-        let card = parsed.map_err(|error| match version(text) {
+        let mut card = parsed.map_err(|error| match version(text) {
             Some(other) => unknown_version(other),
             None => CardError::new(Fault::Invalid, json_error(&error)),
         })?;
         if let Some(other) = card.schema_version.filter(|version| *version != SCHEMA_VERSION) {
             return Err(unknown_version(other));
+        }
+        if let (None, Some(meta)) = (&card.metadata, card.meta.take()) {
+            let read = object(meta).map_err(|error| CardError::new(Fault::Invalid, format!("meta: {}", json_error(&error))))?;
+            card.metadata = Some(read);
         }
         card.check(file_id)?;
         Ok(card)
@@ -300,7 +313,7 @@ impl Card {
         {
             return invalid("created_at is missing".to_owned());
         }
-        if let Some(bad) = self.metadata.depends_on.iter().find(|id| !id::is_valid(id)) {
+        if let Some(bad) = self.depends_on().iter().find(|id| !id::is_valid(id)) {
             return invalid(format!("metadata.depends_on names {bad:?}, which is no task ID"));
         }
         Ok(())
@@ -309,7 +322,7 @@ impl Card {
     /// The task's ID.
     #[must_use]
     pub fn task_id(&self) -> &str {
-        if self.task_id.is_empty() { self.predecessor_id.as_deref().unwrap_or_default() } else { &self.task_id }
+        self.task_id.as_deref().or(self.predecessor_id.as_deref()).unwrap_or_default()
     }
 
     /// The plain command; empty when there is none.
@@ -381,7 +394,7 @@ impl Card {
     /// What a person is about to allow, in the card's own words.
     #[must_use]
     pub fn pending_action(&self) -> Option<String> {
-        match self.metadata.pending_action.as_ref()? {
+        match self.metadata.as_ref()?.pending_action.as_ref()? {
             serde_json::Value::Null => None,
             serde_json::Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
@@ -391,7 +404,7 @@ impl Card {
     /// The tasks that must be completed first.
     #[must_use]
     pub fn depends_on(&self) -> &[String] {
-        &self.metadata.depends_on
+        self.metadata.as_ref().map_or(&[], |metadata| &metadata.depends_on)
     }
 }
 

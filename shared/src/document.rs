@@ -56,6 +56,16 @@ impl Document {
         Ok((Self { original: original.collect(), ..Self::new(object) }, card))
     }
 
+    /// Whether this is a whole card: what `parse` checks, without keeping anything.
+    ///
+    /// # Errors
+    /// As `parse`.
+    pub fn validate(bytes: &[u8], file_id: &str) -> Result<(), CardError> {
+        Card::parse(bytes, file_id)?;
+        let whole: Result<Value, _> = serde_json::from_slice(bytes);
+        whole.map(drop).map_err(|error| CardError::new(Fault::Invalid, json_error(&error)))
+    }
+
     /// The card that this document is now.
     ///
     /// # Errors
@@ -87,8 +97,16 @@ impl Document {
     /// # Errors
     /// `BadData` over 4 MiB.
     pub fn bytes_checked(&self) -> Result<Vec<u8>, Error> {
+        self.bytes_leaving(0)
+    }
+
+    /// The content, if there is this much room left in the card.
+    ///
+    /// # Errors
+    /// `BadData` when there is not.
+    pub fn bytes_leaving(&self, room: usize) -> Result<Vec<u8>, Error> {
         let bytes = self.bytes();
-        if bytes.len() > BYTES_MAX {
+        if bytes.len() + room > BYTES_MAX {
             return Err(Error::data(format!(
                 "the card would be {} bytes, the limit is {BYTES_MAX}: keep large values in files",
                 bytes.len()

@@ -4,16 +4,20 @@
 use std::collections::BTreeSet;
 
 use crate::adapter::{self, Usability};
-use crate::card::{Card, Status};
+use crate::attempt::Cookie;
+use crate::card::{Card, Run, Status};
 use crate::id::TaskId;
 use crate::last_pass::{Clocks, LastPass, Sleep};
 use crate::liveness::Logs;
+use crate::processes;
 use crate::store::{LoadError, Store};
 use crate::time::Timestamp;
 use crate::verdict::{self, Dependencies, Facts, Request, Standing, Verdict};
 
 /// Dependencies of dependencies are followed over this many tasks in all.
 const LINKS_MAX: usize = 10_000;
+/// Superseded attempts that are asked for signs of life.
+pub const FORERUNNERS_MAX: usize = 1000;
 /// And this far in a circle's search.
 const DEPTH_MAX: usize = 1000;
 
@@ -45,7 +49,7 @@ impl Observer {
         match verdict::standing(card, &facts, request, now) {
             Standing::Decided(verdict) => (verdict, facts),
             Standing::Due(_) | Standing::Startable => {
-                facts.adapter = adapter::usability(card);
+                facts.adapter = adapter::usability(card, store.workspace());
                 facts.dependencies = dependencies(store, card);
                 (verdict::judge(card, &facts, request, now), facts)
             }
@@ -57,6 +61,7 @@ impl Observer {
             host: self.host.clone(),
             supervisor_alive: false,
             attempt_alive: false,
+            forerunner_alive: false,
             last_output: None,
             awake_since: self.sleep.awake_since,
             asleep_seconds: self.sleep.asleep_seconds,
@@ -66,11 +71,23 @@ impl Observer {
         if let Some(run) = &card.run {
             let logs = Logs::new(store.logs_folder(card.task_id()), run.attempt);
             facts.supervisor_alive = logs.supervisor_alive();
-            facts.attempt_alive = logs.attempt_alive();
+            facts.attempt_alive = logs.attempt_alive() || (!facts.supervisor_alive && carries_on(card.task_id(), run));
             facts.last_output = logs.last_output();
+            if let (Status::Cancelled, Some(first)) = (card.status, run.forerunners_from) {
+                let folder = store.logs_folder(card.task_id());
+                let mut forerunners = (first..run.attempt).rev().take(FORERUNNERS_MAX);
+                facts.forerunner_alive = forerunners.any(|number| Logs::new(folder.clone(), number).attempt_alive());
+            }
         }
         facts
     }
+}
+
+/// Whether a process of an unsettled attempt lives that gave its output away: it carries the attempt's cookie. After a settled
+/// exit 0 that is its own business.
+fn carries_on(task_id: &str, run: &Run) -> bool {
+    let is_its = |cookie: &Cookie| cookie.task_id == task_id && cookie.attempt == run.attempt && cookie.token == run.token;
+    !run.background && processes::any_carrier(&is_its)
 }
 
 /// This machine's name, as it is recorded with an attempt.

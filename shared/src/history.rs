@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::time::Timestamp;
 
-/// Longer than any line that is written: an event holds at most a message, a detail and some paths.
-const TAIL_BYTES: u64 = 256 * 1024;
+/// Longer than nearly every line; where no line ends in it, more is read.
+const TAIL_BYTES: u64 = 64 * 1024;
 
 /// What happened to a card.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,9 +75,17 @@ pub fn append(path: &Path, revision: u64, at: Timestamp, events: &[Event]) -> io
 /// Removes a torn last line. Returns its length, and the revision of the last whole line.
 fn heal(file: &File) -> io::Result<(usize, Option<u64>)> {
     let size = file.metadata()?.len();
-    let start = size.saturating_sub(TAIL_BYTES);
-    let mut tail = vec![0; usize::try_from(size - start).unwrap_or_default()];
-    file.read_exact_at(&mut tail, start)?;
+    let mut wanted = TAIL_BYTES;
+    let tail = loop {
+        let start = size.saturating_sub(wanted);
+        let mut tail = vec![0; usize::try_from(size - start).unwrap_or_default()];
+        file.read_exact_at(&mut tail, start)?;
+        // The torn line and the whole one before it.
+        if start == 0 || tail.iter().filter(|byte| **byte == b'\n').count() > 1 {
+            break tail;
+        }
+        wanted *= 4;
+    };
     let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
     let torn = tail.len() - whole;
     if torn > 0 {

@@ -21,8 +21,8 @@ const FILE: &str = ".last-pass";
 const GAP_MS: i64 = 60_000;
 /// Without a pass for this long, awake, nobody is there to stamp.
 const UNSTAMPED_MS: i64 = 600_000;
-/// What was told beyond this many entries is told again, so that the file stays readable.
-const TOLD_MAX: usize = 20_000;
+/// What was told beyond this is told again, so that the file stays small enough to be read.
+const TOLD_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Something that a person was told: task, reason, phase.
 pub type Told = (String, String, String);
@@ -73,7 +73,11 @@ impl LastPass {
     /// Reads it. What is not there or not readable tells nothing; the next pass writes it anew.
     #[must_use]
     pub fn load(store: &Store) -> Self {
-        serde_json::from_slice::<Value>(&store.read_private(FILE)).ok().map(|value| Self::from_json(&value)).unwrap_or_default()
+        Self::parse(&store.read_private(FILE))
+    }
+
+    fn parse(bytes: &[u8]) -> Self {
+        serde_json::from_slice::<Value>(bytes).ok().map(|value| Self::from_json(&value)).unwrap_or_default()
     }
 
     /// What is known of the machine's sleep at this moment.
@@ -96,22 +100,38 @@ impl LastPass {
         }
     }
 
-    /// Writes what this pass leaves. Without clocks, those of the last one stay.
+    /// Writes what this pass leaves, over what others left meanwhile: `still_told` makes of what people were told by them what
+    /// they are told now. Without clocks, those of the last one stay.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn save(&self, store: &Store, clocks: Option<Clocks>, told: BTreeSet<Told>) -> Result<(), crate::exit::Error> {
-        let slept = self.sleep(clocks.as_ref());
-        // From this pass on the time asleep counts no more; the silence begins with it.
-        let awake_since = if slept.asleep_seconds > 0.0 { clocks.as_ref().map(|now| now.wall) } else { slept.awake_since };
-        let next = Self { clocks: clocks.or_else(|| self.clocks.clone()), awake_since, told };
-        let mut bytes = next.to_json().to_string().into_bytes();
-        bytes.push(b'\n');
-        store.replace_private(FILE, &bytes)
+    pub fn save(
+        store: &Store,
+        clocks: Option<Clocks>,
+        still_told: impl FnOnce(&BTreeSet<Told>) -> BTreeSet<Told>,
+    ) -> Result<(), crate::exit::Error> {
+        store.update_private(FILE, |bytes| {
+            let last = Self::parse(bytes);
+            let slept = last.sleep(clocks.as_ref());
+            // From this pass on the time asleep counts no more; the silence begins with it.
+            let awake_since = if slept.asleep_seconds > 0.0 { clocks.as_ref().map(|now| now.wall) } else { slept.awake_since };
+            let told = still_told(&last.told);
+            let next = Self { clocks: clocks.or(last.clocks), awake_since, told };
+            let mut bytes = next.to_json().to_string().into_bytes();
+            bytes.push(b'\n');
+            bytes
+        })
     }
 
     fn to_json(&self) -> Value {
-        let told: Vec<Value> = self.told.iter().take(TOLD_MAX).map(|(task, reason, phase)| json!([task, reason, phase])).collect();
+        let mut room = TOLD_BYTES_MAX;
+        let fits = |(task, reason, phase): &&Told| {
+            let size = 2 * (task.len() + reason.len() + phase.len()) + 16;
+            room = room.saturating_sub(size);
+            room > 0
+        };
+        let told: Vec<Value> =
+            self.told.iter().take_while(fits).map(|(task, reason, phase)| json!([task, reason, phase])).collect();
         let mut value = json!({});
         if let Some(clocks) = &self.clocks {
             value = json!({"finished_at": clocks.wall.to_string(), "monotonic_ms": clocks.monotonic_ms, "boot_id": clocks.boot_id});

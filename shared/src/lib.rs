@@ -7,9 +7,12 @@
 //! lock  durable  history           files: exclusion, replacing, the audit trail
 //! workspace  read  store           where the cards are; list, load, create, update
 //! attempt                          the cookie of an attempt, and fencing by it
-//! liveness  adapter  verified      what lives; what can be run; files that must be as they were
+//! processes  liveness             what lives, by /proc and by held locks
+//! adapter  verified                what can be run; files that must be as they were
 //! facts  last_pass  verdict        what a card needs now
 //! signal  stream                   what flows in the pipe, out and in
+//! text  screen  prose              text on a terminal: width, colours, wrapping
+//! words  sentence                  signals for people
 //! exit  talk  cli  policy          exit statuses, errors, stderr, command lines, stdout
 //! ```
 
@@ -29,15 +32,21 @@ pub mod last_pass;
 pub mod liveness;
 pub mod lock;
 pub mod policy;
+pub mod processes;
 pub mod progress;
+pub mod prose;
 mod read;
+pub mod screen;
+pub mod sentence;
 mod shape;
 pub mod signal;
 pub mod status;
 pub mod store;
 pub mod stream;
 pub mod talk;
+pub mod text;
 pub mod time;
 pub mod verdict;
 pub mod verified;
+pub mod words;
 pub mod workspace;

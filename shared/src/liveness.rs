@@ -74,13 +74,23 @@ impl Logs {
     /// Makes the three files and locks them.
     ///
     /// # Errors
-    /// Those of open and flock; files that were made are removed again.
+    /// Those of open and flock. Of files that were there already none is touched.
     pub fn make(&self) -> io::Result<LockedLogs> {
-        let make = || -> io::Result<LockedLogs> {
-            let input = make_locked(&self.input())?;
-            Ok(LockedLogs { input, outputs: Some((make_locked(&self.out())?, make_locked(&self.err())?)) })
-        };
-        make().inspect_err(|_| self.remove())
+        let mut made = Vec::new();
+        for path in [self.input(), self.out(), self.err()] {
+            match make_locked(&path) {
+                Ok(file) => made.push((path, file)),
+                Err(error) => {
+                    made.iter().for_each(|(path, _)| drop(fs::remove_file(path)));
+                    return Err(error);
+                }
+            }
+        }
+        let mut files = made.into_iter().map(|(_, file)| file);
+        match (files.next(), files.next(), files.next()) {
+            (Some(input), Some(out), Some(err)) => Ok(LockedLogs { input, outputs: Some((out, err)) }),
+            _ => Err(io::Error::other("a log is missing")),
+        }
     }
 
     /// Removes the three files, as far as they are there.
@@ -115,13 +125,21 @@ fn make_locked(path: &Path) -> io::Result<File> {
 }
 
 /// The numbers of the attempts that left logs in this folder, ascending.
-#[must_use]
-pub fn logged_attempts(folder: &Path) -> Vec<u64> {
-    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let mut numbers: Vec<u64> = names.filter_map(|name| attempt_of(name.to_str()?)).collect();
+///
+/// # Errors
+/// Those of listing; a folder that is not there has none.
+pub fn logged_attempts(folder: &Path) -> io::Result<Vec<u64>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut numbers = Vec::new();
+    for entry in entries {
+        numbers.extend(entry?.file_name().to_str().and_then(attempt_of));
+    }
     numbers.sort_unstable();
     numbers.dedup();
-    numbers
+    Ok(numbers)
 }
 
 fn attempt_of(name: &str) -> Option<u64> {

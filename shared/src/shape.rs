@@ -2,6 +2,7 @@
 //!
 //! Parts of a card that a verdict does not need are checked and dropped, not kept.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -132,7 +133,13 @@ impl<'de> Deserialize<'de> for PathOrPaths {
                 Ok(PathOrPaths)
             }
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<PathOrPaths, A::Error> {
-                while entries.next_entry::<Text, IgnoredAny>()?.is_some() {}
+                while let Some(name) = entries.next_key::<Cow<'_, str>>()? {
+                    // A number that keeps its digits comes as a map of this one name.
+                    if name == "$serde_json::private::Number" {
+                        return Err(A::Error::custom("a number where a path or an object of paths was expected"));
+                    }
+                    entries.next_value::<IgnoredAny>()?;
+                }
                 Ok(PathOrPaths)
             }
         }

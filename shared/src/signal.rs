@@ -123,7 +123,7 @@ pub fn next_command(card: &Card, reason: &str) -> String {
 #[must_use]
 pub fn number(value: f64) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "only whole values come here, and a cast from f64 saturates")]
-    if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) }
+    if value.fract() == 0.0 && value.abs() < 9e15 { Value::from(value as i64) } else { Value::from(value) }
 }
 
 /// A word that a POSIX shell reads back as it is.
@@ -152,49 +152,4 @@ pub fn report(lines: &[Line], is_new: impl Fn(&Line) -> bool) -> Value {
         }
     }
     Value::Object(buckets)
-}
-
-/// A line for a person.
-#[must_use]
-pub fn sentence(line: &Line) -> String {
-    let id = line.text("task_id");
-    let field = |name: &str| match line.0.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-        None => String::new(),
-    };
-    let suffix = |name: &str, before: &str| match field(name) {
-        text if text.is_empty() => String::new(),
-        text => format!("{before}{text}"),
-    };
-    let phase = suffix("phase", ", phase ");
-    match line.text("signal") {
-        "alert" if line.0.contains_key("outcome") => {
-            let again = suffix("next_attempt_at", ", next attempt at ");
-            format!(
-                "{id}: attempt {} ended: {}{}{again}{}",
-                field("attempt"),
-                field("outcome"),
-                suffix("detail", ": "),
-                suffix("log", "; log ")
-            )
-        }
-        "alert" => format!("{id}: due ({}), silent for {} min{phase}", field("reason"), field("stale_for_minutes")),
-        "recovery" => format!(
-            "{id}: recovered by attempt {}: {}{}{}",
-            field("attempt"),
-            field("outcome"),
-            suffix("from_phase", ", from "),
-            suffix("to_phase", " to ")
-        ),
-        "needs_attention" => {
-            format!("{id}: needs a person ({}){phase}{}{}", field("reason"), suffix("detail", ": "), suffix("next", "; next: "))
-        }
-        "ready" => format!("{id}: ready to start{phase}"),
-        "started" => {
-            format!("{id}: started, attempt {}{}{}", field("attempt"), suffix("outcome", ": "), suffix("to_phase", ", phase "))
-        }
-        "skipped" => format!("{id}: skipped ({}){}", field("reason"), suffix("detail", ": ")),
-        other => format!("{id}: {other}{}", suffix("reason", " ")),
-    }
 }

@@ -1,12 +1,12 @@
 //! Where a task stands, and how it may go on from there.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error};
 
 /// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Not started.
     Pending,
@@ -15,10 +15,8 @@ pub enum Status {
     /// The last attempt ended without finishing; another may follow.
     Stalled,
     /// A person decides.
-    #[serde(alias = "blocked")]
     NeedsAttention,
     /// Finished.
-    #[serde(alias = "done")]
     Completed,
     /// Given up.
     Failed,
@@ -67,6 +65,18 @@ impl Status {
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// Through text: a derived enum would take `{"running": null}`, too. The predecessor's words count.
+impl<'de> Deserialize<'de> for Status {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        match text.as_ref() {
+            "done" => Ok(Self::Completed),
+            "blocked" => Ok(Self::NeedsAttention),
+            other => other.parse().map_err(D::Error::custom),
+        }
     }
 }
 

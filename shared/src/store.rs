@@ -210,7 +210,7 @@ impl Store {
     {
         let held = self.lock(id)?;
         let (mut document, card) = held.load().map_err(|error| error.about(id.as_str()))?;
-        match change(&mut document, &card, self.clock.now())? {
+        match change(&mut document, &card, self.clock.stamp())? {
             Some(event) => held.replace(document, event),
             None => Ok(document),
         }
@@ -233,16 +233,17 @@ impl Store {
         held.replace(document, event)
     }
 
-    /// Replaces a file of the store's own that is no card.
+    /// Changes a file of the store's own that is no card: what it held, or nothing, becomes what `change` makes of it.
     ///
     /// # Errors
     /// Those of lock and write.
-    pub fn replace_private(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub fn update_private(&self, name: &str, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<(), Error> {
         self.refuse_root()?;
         let locks = self.folder.join(".locks");
         make_folder(&locks)?;
         let _lock = UpdateLock::take(&locks.join(name), name)?;
-        durable::replace(&self.folder, name, bytes).map_err(|error| Error::io(format!("cannot write {name}: {error}")))
+        let bytes = change(&self.read_private(name));
+        durable::replace(&self.folder, name, &bytes).map_err(|error| Error::io(format!("cannot write {name}: {error}")))
     }
 
     /// Reads a file of the store's own that is no card; empty when it is not there or too large.
@@ -299,14 +300,14 @@ impl Held<'_> {
     /// `BadData` when it would be no valid card or too large, `Io` when it could not be written.
     pub fn replace(&self, mut document: Document, event: Event) -> Result<Document, Error> {
         let id = self.id.as_str();
-        let now = self.store.clock.now();
+        let now = self.store.clock.stamp();
         document.adopt();
         let notes = document.take_notes();
         let revision = document.count("revision") + 1;
         document.set("revision", revision);
         document.set_time("updated_at", now);
         let bytes = document.bytes_checked()?;
-        Document::parse(&bytes, id)
+        Document::validate(&bytes, id)
             .map_err(|error| Error::data(format!("the card of {id} would not be valid: {}", error.detail)))?;
         durable::replace(&self.store.folder, &format!("{id}.json"), &bytes).map_err(|error| match error {
             ReplaceError::NotApplied(..) => Error::io(format!("cannot write the card of {id}: {error}; the old one is unchanged")),

@@ -124,6 +124,12 @@ impl Clock {
         }
     }
 
+    /// What is written down: never a time ahead of the system's, or the real clock would not believe it later.
+    #[must_use]
+    pub fn stamp(&self) -> Timestamp {
+        self.now().min(SystemTime::now().into())
+    }
+
     /// Whether `--now` replaced the system's clock.
     #[must_use]
     pub fn is_replaced(&self) -> bool {

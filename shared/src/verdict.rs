@@ -51,6 +51,8 @@ pub struct Facts {
     pub supervisor_alive: bool,
     /// A process of the recorded run lives.
     pub attempt_alive: bool,
+    /// A process lives of an attempt that the recorded run superseded, and did not come to end.
+    pub forerunner_alive: bool,
     /// When the recorded run last printed something.
     pub last_output: Option<Timestamp>,
     /// The machine was suspended, or its clock stepped, until then.
@@ -160,7 +162,7 @@ pub fn silent_since(card: &Card, facts: &Facts, now: Timestamp) -> Timestamp {
 #[must_use]
 pub fn standing(card: &Card, facts: &Facts, request: Request, now: Timestamp) -> Standing {
     match card.status {
-        Status::Cancelled if card.run.is_some() && (facts.attempt_alive || facts.supervisor_alive) => {
+        Status::Cancelled if card.run.is_some() && (facts.attempt_alive || facts.supervisor_alive || facts.forerunner_alive) => {
             let since = card.updated_at.unwrap_or(now);
             Standing::Decided(if facts.supervisor_alive {
                 quiet("supervised", None)
@@ -171,6 +173,9 @@ pub fn standing(card: &Card, facts: &Facts, request: Request, now: Timestamp) ->
         status if status.is_terminal() => Standing::Decided(quiet(status.as_str(), None)),
         Status::NeedsAttention if request == Request::Forced && is_exhausted(card) => active(card, facts, request, now),
         Status::NeedsAttention => Standing::Decided(Verdict::Attention(own_attention(card))),
+        Status::Pending if !card.allow_auto_resume && request == Request::Pass && !card.is_permitted() => {
+            Standing::Decided(quiet("not_started", None))
+        }
         Status::Pending => Standing::Startable,
         _ => active(card, facts, request, now),
     }
@@ -217,7 +222,9 @@ fn active(card: &Card, facts: &Facts, request: Request, now: Timestamp) -> Stand
             None => Standing::Decided(quiet("alive", goes_stale)),
         };
     }
-    if card.run.is_some() {
+    // What was left in the background of an attempt that recorded progress did its part: without it the task is as any other.
+    let did_its_part = card.outcome.as_ref().is_some_and(|outcome| outcome.kind != "background");
+    if card.run.as_ref().is_some_and(|run| !(run.background && did_its_part)) {
         return Standing::Due(Due { reason: "attempt_died", since: start });
     }
     if card.status == Status::Stalled {
@@ -252,9 +259,6 @@ fn elsewhere(card: &Card, facts: &Facts) -> Option<Attention> {
 }
 
 fn startable(card: &Card, facts: &Facts, request: Request, now: Timestamp) -> Verdict {
-    if !card.allow_auto_resume && request == Request::Pass && !card.is_permitted() {
-        return quiet("not_started", None);
-    }
     let behind = &facts.dependencies;
     if !behind.unfinished.is_empty() && behind.failed.is_empty() && behind.missing.is_empty() {
         return quiet("waiting", None);

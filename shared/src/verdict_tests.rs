@@ -29,6 +29,7 @@ fn facts() -> Facts {
         host: "here".to_owned(),
         supervisor_alive: false,
         attempt_alive: false,
+        forerunner_alive: false,
         last_output: None,
         awake_since: None,
         asleep_seconds: 0.0,

@@ -68,7 +68,10 @@ impl Place {
             return must_exist("--workspace", folder).map(|()| Self::in_workspace(folder.to_owned()));
         }
         if let Some(cards) = around.path("TASK_RUNS_DIR") {
-            return Ok(Self::of_cards(cards));
+            let absolute = std::path::absolute(&cards).map_err(|error| {
+                Error::new(Exit::Config, format!("TASK_RUNS_DIR {}: {}", cards.display(), crate::exit::cause(&error)))
+            })?;
+            return Ok(Self::of_cards(absolute));
         }
         for name in ["OPENCLAW_WORKSPACE", "OPENCLAW_WORKSPACE_DIR"] {
             if let Some(folder) = around.path(name) {

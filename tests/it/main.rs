@@ -8,8 +8,11 @@ mod checkpoint;
 mod cli;
 mod crash;
 mod docs;
+mod edits;
 mod gates;
 mod pipeline;
 mod resume;
+
+mod text;
 mod watch;
 mod workspace;

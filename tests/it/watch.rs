@@ -58,7 +58,8 @@ fn formats_and_exit_status() {
     let workspace = with_silent_task();
     assert_eq!(workspace.run("watch", &["--format", "ids"]).ok().stdout(), "silent\n");
     let text = workspace.run("watch", &["--format", "text"]).ok().stdout();
-    assert_eq!(text, "silent: due (silent), silent for 45 min, phase collect\n");
+    let expected = "silent: due: no sign of life for 45 min [silent]\n    报告 · phase collect · retries 0/3 · no checkpoint yet · next: resume silent\n";
+    assert_eq!(text, expected);
     let report = workspace.run("watch", &["--report"]).ok().one();
     assert_eq!(report["alerts"][0]["task_id"], "silent");
     assert_eq!(report.as_object().unwrap().len(), 1);

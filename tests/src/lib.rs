@@ -58,6 +58,12 @@ pub fn minutes_from_now(minutes: i64) -> String {
     at.format(&Rfc3339).expect("a time in this century")
 }
 
+/// The system's time moved by these seconds.
+pub fn seconds_from_now(seconds: i64) -> String {
+    let at = OffsetDateTime::from(SystemTime::now()) + time::Duration::seconds(seconds);
+    at.format(&Rfc3339).expect("a time in this century")
+}
+
 /// A temporary workspace.
 #[derive(Debug)]
 pub struct Workspace {
@@ -309,6 +315,11 @@ impl Background {
             read(&mut stderr, &mut output.stderr);
         }
         output
+    }
+
+    /// Whether it runs.
+    pub fn runs(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
     }
 
     /// Ends it with SIGKILL.

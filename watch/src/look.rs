@@ -93,7 +93,7 @@ fn judge(store: &Store, observer: &Observer, bytes: &[u8], id_text: &str) -> Res
     let now = store.clock().now();
     let (verdict, facts) = observer.judge(store, &card, Request::Pass, now);
     if !matches!(verdict, Verdict::Quiet(_)) {
-        Document::parse(bytes, id_text).map_err(LoadError::Bad)?;
+        Document::validate(bytes, id_text).map_err(LoadError::Bad)?;
     }
     Ok((card, facts, verdict, now))
 }

@@ -6,6 +6,8 @@ use shared::cli::Output;
 use shared::exit::{Error, Exit};
 use shared::facts::Observer;
 use shared::last_pass::LastPass;
+use shared::screen::Screen;
+use shared::sentence::sentence;
 use shared::signal::{self, Line};
 use shared::store::Store;
 use shared::verdict::Verdict;
@@ -17,6 +19,7 @@ use crate::look::{Found, look_at_all};
 pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wanted: &Wanted) -> Result<Exit, Error> {
     let mut output = Output::new();
     let format = wanted.format.unwrap_or(if output.is_terminal() { Format::Text } else { Format::Jsonl });
+    let screen = Screen::of_stdout();
     let mut collected = Vec::new();
     let mut needs_person = false;
     let looked = look_at_all(store, observer, &mut |found| {
@@ -24,7 +27,7 @@ pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wa
         needs_person |= line.needs_person();
         match format {
             Format::Jsonl => output.json_line(&line.0.into())?,
-            Format::Text => output.text(&(signal::sentence(&line) + "\n"))?,
+            Format::Text => output.text(&sentence(&titled(line, &found), store.clock().now(), &screen))?,
             Format::Ids if line.needs_person() => {}
             Format::Ids => output.text(&format!("{}\n", line.text("task_id")))?,
             Format::Report => collected.push(line),
@@ -56,5 +59,13 @@ fn line(folder: &Path, found: &Found<'_>, task_type: Option<&str>) -> Option<Lin
                 Verdict::Attention(attention) => Some(signal::needs_attention(card, attention)),
             }
         }
+    }
+}
+
+/// With the title that a person knows the task by.
+fn titled(line: Line, found: &Found<'_>) -> Line {
+    match found {
+        Found::Judged { card, .. } if !line.0.contains_key("title") => line.with("title", card.title.as_str()),
+        _ => line,
     }
 }
