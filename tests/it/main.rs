@@ -12,6 +12,7 @@ mod edits;
 mod gates;
 mod pipeline;
 mod resume;
+mod schema;
 
 mod text;
 mod watch;
