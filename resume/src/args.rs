@@ -12,6 +12,9 @@ const JOBS: u64 = 4;
 /// Seconds between TERM and KILL.
 const GRACE_SECONDS: f64 = 10.0;
 
+/// Bytes of output of one attempt.
+const OUTPUT_LIMIT: u64 = 1 << 30;
+
 /// How lines are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -35,9 +38,16 @@ pub(crate) struct Wanted {
     pub(crate) dry_run: bool,
     pub(crate) force: bool,
     pub(crate) wait_seconds: f64,
+    /// Bytes of output that an attempt may print; 0 = no limit.
+    pub(crate) output_limit: u64,
+    /// For the whole pass; 0 = no limit.
+    pub(crate) budget_seconds: f64,
+    pub(crate) detach: bool,
     pub(crate) exit_status: bool,
     /// Set by a pool for its members: who asked for the one task that is given.
     pub(crate) member: Option<Request>,
+    /// Set by a pool for a member that is to detach after its claim.
+    pub(crate) detached: bool,
 }
 
 /// Parses everything.
@@ -52,8 +62,12 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         dry_run: false,
         force: false,
         wait_seconds: 0.0,
+        output_limit: OUTPUT_LIMIT,
+        budget_seconds: 0.0,
+        detach: false,
         exit_status: false,
         member: None,
+        detached: false,
     };
     while let Some(arg) = parser.next()? {
         match arg {
@@ -63,6 +77,10 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
             Long("timeout-seconds") => wanted.timeout_seconds = Some(amount(&mut parser, "timeout-seconds")?),
             Long("grace-seconds") => wanted.grace_seconds = amount(&mut parser, "grace-seconds")?,
             Long("wait-seconds") => wanted.wait_seconds = amount(&mut parser, "wait-seconds")?,
+            Long("output-limit") => wanted.output_limit = count(&mut parser, "output-limit")?,
+            Long("budget-seconds") => wanted.budget_seconds = amount(&mut parser, "budget-seconds")?,
+            Long("detach") => wanted.detach = true,
+            Long("detached") => wanted.detached = true,
             Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
             Long("report") => wanted.format = Some(Format::Report),
             Long("dry-run") => wanted.dry_run = true,
@@ -75,6 +93,9 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
             Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
             other => return Err(other.unexpected().into()),
         }
+    }
+    if wanted.detach && wanted.budget_seconds > 0.0 {
+        return Err(Error::usage("--budget-seconds is for attempts that the pass waits for; with --detach give --timeout-seconds"));
     }
     if wanted.force && wanted.ids.is_empty() {
         return Err(Error::usage("--force is for tasks that are named as arguments; name them"));

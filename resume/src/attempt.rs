@@ -34,6 +34,10 @@ pub(crate) struct Turn<'a> {
     pub(crate) observer: &'a Observer,
     pub(crate) wanted: &'a Wanted,
     pub(crate) signals: &'a mut Signals,
+    /// The pass's time is over then.
+    pub(crate) budget_until: Option<Instant>,
+    /// Told of each claim.
+    pub(crate) on_claim: &'a mut dyn FnMut(&Claimed) -> Result<(), Error>,
 }
 
 impl Turn<'_> {
@@ -43,6 +47,10 @@ impl Turn<'_> {
         let mut request = item.request;
         let mut first: Option<Line> = None;
         loop {
+            if self.budget_until.is_some_and(|until| Instant::now() >= until) {
+                lines.extend(first.or_else(|| Some(Line::new("skipped", item.id.as_str()).with("reason", "budget"))));
+                return Ok(lines);
+            }
             let mut claimed = match self.claim_or_wait(item, request)? {
                 Claim::Ours(claimed) => claimed,
                 Claim::Contain(card) => {
@@ -59,7 +67,10 @@ impl Turn<'_> {
             let limits = Limits {
                 timeout_seconds: self.wanted.timeout_seconds.unwrap_or_else(|| claimed.card.timeout_seconds()),
                 grace_seconds: self.wanted.grace_seconds,
+                budget_seconds: self.budget_until.map(|until| until.saturating_duration_since(Instant::now()).as_secs_f64()),
+                output_max: self.wanted.output_limit,
             };
+            (self.on_claim)(&claimed)?;
             let end = supervise(self.store, &mut claimed, limits, self.signals);
             let settled = self.settle(&claimed, end)?;
             let line = match first.take() {

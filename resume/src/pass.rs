@@ -3,22 +3,31 @@
 //! One task is handled in this process; for several a pool runs this program once per task.
 //! Cards are settled before anything is printed, so a reader that goes away changes nothing.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, stdin};
+use std::time::{Duration, Instant};
 
 use shared::exit::{Error, Exit};
 use shared::facts::Observer;
 use shared::last_pass::{Clocks, LastPass, Told};
+use shared::signal::Line;
 use shared::store::Store;
 use shared::verdict::{Request, Verdict};
 
 use crate::args::Wanted;
 use crate::attempt::Turn;
+use crate::claim::Claimed;
+use crate::detach;
 use crate::dry_run;
 use crate::items::{Item, Items};
+use crate::outbox::{self, Taken};
 use crate::pool;
 use crate::signals::Signals;
 use crate::tell::{Errors, Teller};
+
+/// Longer budgets are none: a hundred years.
+const BUDGET_SECONDS_MAX: f64 = 3.2e9;
 
 /// Carries out a pass.
 pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
@@ -31,7 +40,8 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
     let last_pass = LastPass::load(store);
     let observer = Observer::new(store, &last_pass);
     let mut teller = Teller::new(wanted, &last_pass);
-    for line in items.passed_on {
+    let reported = if from_pipe && !wanted.dry_run { outbox::take(store) } else { Vec::new() };
+    for line in reported.iter().flat_map(|taken| taken.lines.clone()).chain(items.passed_on) {
         teller.tell(line);
     }
     let mut errors = Errors { first: items.bad.then_some(Exit::BadData) };
@@ -45,6 +55,9 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
         stopped = bring_back(store, wanted, &observer, &items.tasks, &mut teller, &mut errors)?;
     }
     teller.finish()?;
+    if teller.was_read() {
+        reported.into_iter().for_each(Taken::done);
+    }
     if from_pipe && !wanted.dry_run && stopped.is_none() {
         stamp(store, &observer, &teller)?;
     }
@@ -61,14 +74,27 @@ fn bring_back(
     errors: &mut Errors,
 ) -> Result<Option<i32>, Error> {
     let mut signals = Signals::install()?;
+    let budget = (wanted.budget_seconds > 0.0).then(|| Duration::from_secs_f64(wanted.budget_seconds.min(BUDGET_SECONDS_MAX)));
+    let budget_until = budget.map(|budget| Instant::now() + budget);
     match tasks {
-        [item] => {
-            let lines = Turn { store, observer, wanted, signals: &mut signals }.take(item);
-            for line in lines.unwrap_or_else(|error| vec![errors.take(item, &error)]) {
-                teller.tell(line);
+        [item] if !wanted.detach => {
+            let detached = Cell::new(None);
+            let mut on_claim = |claimed: &Claimed| {
+                if !wanted.detached || detached.get().is_some() {
+                    return Ok(());
+                }
+                detached.set(Some(claimed.number));
+                teller.tell(Line::new("started", item.id.as_str()).with("attempt", claimed.number));
+                detach::let_go()
+            };
+            let lines = Turn { store, observer, wanted, signals: &mut signals, budget_until, on_claim: &mut on_claim }.take(item);
+            let lines = lines.unwrap_or_else(|error| vec![errors.take(item, &error)]);
+            match detached.get() {
+                Some(attempt) => outbox::leave(store, item.id.as_str(), attempt, &lines)?,
+                None => lines.into_iter().for_each(|line| teller.tell(line)),
             }
         }
-        _ => pool::run(store, wanted, tasks, &mut signals, teller, errors),
+        _ => pool::run(store, wanted, tasks, &mut signals, teller, errors, budget_until),
     }
     Ok(signals.first())
 }

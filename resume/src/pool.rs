@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,6 +34,8 @@ struct Member {
     output: ChildStdout,
     text: Vec<u8>,
     lines: usize,
+    /// It said that its attempt runs, and lets go.
+    started: bool,
 }
 
 /// Runs all tasks and tells their lines as they come.
@@ -44,18 +46,30 @@ pub(crate) fn run(
     signals: &mut Signals,
     teller: &mut Teller<'_>,
     errors: &mut Errors,
+    budget_until: Option<Instant>,
 ) {
+    let mut started = 0;
     let mut waiting: VecDeque<&Item> = tasks.iter().collect();
     let mut members: Vec<Member> = Vec::new();
     loop {
-        while signals.first().is_none() && (members.len() as u64) < wanted.jobs {
+        // What detached members run counts, too: a pass starts no more than that.
+        while signals.first().is_none() && started + (members.len() as u64) < wanted.jobs {
             let Some(item) = waiting.pop_front() else { break };
-            match start(store, wanted, item) {
+            let left = budget_until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                teller.tell(Line::new("skipped", item.id.as_str()).with("reason", "budget"));
+                continue;
+            }
+            match start(store, wanted, item, left) {
                 Ok(member) => members.push(member),
                 Err(error) => teller.tell(errors.take(item, &error)),
             }
         }
         if members.is_empty() {
+            if started > 0 {
+                let late = waiting.drain(..).map(|item| Line::new("skipped", item.id.as_str()).with("reason", "jobs"));
+                late.for_each(|line| teller.tell(line));
+            }
             return;
         }
         let outputs: Vec<&dyn AsFd> = members.iter().map(|member| &member.output as &dyn AsFd).collect();
@@ -67,6 +81,9 @@ pub(crate) fn run(
             let ended = member.read(|line| teller.tell(line));
             if !ended {
                 running.push(member);
+            } else if member.started {
+                // Detached: it goes on, and is nobody's child when this pass is over.
+                started += 1;
             } else if let Some(line) = member.reap(errors) {
                 teller.tell(line);
             }
@@ -75,7 +92,7 @@ pub(crate) fn run(
     }
 }
 
-fn start(store: &Store, wanted: &Wanted, item: &Item) -> Result<Member, Error> {
+fn start(store: &Store, wanted: &Wanted, item: &Item, budget: Option<Duration>) -> Result<Member, Error> {
     let failed = |error: &std::io::Error| Error::io(format!("cannot start a supervisor for {}: {}", item.id, cause(error)));
     // The file that this process runs, also when it was replaced or removed since.
     let own = Path::new("/proc/self/exe");
@@ -90,14 +107,25 @@ fn start(store: &Store, wanted: &Wanted, item: &Item) -> Result<Member, Error> {
     if store.clock().is_replaced() {
         command.arg("--now").arg(store.clock().now().to_string());
     }
-    match &wanted.common.workspace {
-        Some(workspace) => drop(command.arg("--workspace").arg(workspace)),
-        None => drop(command.env("TASK_RUNS_DIR", store.folder())),
+    command.arg("--output-limit").arg(wanted.output_limit.to_string());
+    if let Some(left) = budget {
+        command.arg("--budget-seconds").arg(left.as_secs_f64().max(0.001).to_string());
     }
-    command.arg("--task-id").arg(item.id.as_str()).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+    // The same place, however it was found; TASK_RUNS_DIR alone would not tell the workspace when data is a link.
+    if std::fs::canonicalize(store.workspace().join("data/task-runs")).is_ok_and(|folder| folder == store.folder()) {
+        command.arg("--workspace").arg(store.workspace());
+    } else {
+        command.env("TASK_RUNS_DIR", store.folder());
+    }
+    command.arg("--task-id").arg(item.id.as_str()).stdin(Stdio::null()).stdout(Stdio::piped());
+    if wanted.detach {
+        command.arg("--detached");
+    } else {
+        command.process_group(0);
+    }
     let mut child = command.spawn().map_err(|error| failed(&error))?;
     let output = child.stdout.take().ok_or_else(|| Error::io("a supervisor has no stdout"))?;
-    Ok(Member { item: item.clone(), child, output, text: Vec::new(), lines: 0 })
+    Ok(Member { item: item.clone(), child, output, text: Vec::new(), lines: 0, started: false })
 }
 
 fn relay(member: &Member, signal: i32) {
@@ -126,8 +154,10 @@ impl Member {
             while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.text.drain(..=end).collect();
                 if let Ok(fields) = serde_json::from_slice(&line) {
+                    let line = Line(fields);
                     self.lines += 1;
-                    tell(Line(fields));
+                    self.started |= line.text("signal") == "started" && !line.0.contains_key("outcome");
+                    tell(line);
                 }
             }
         }

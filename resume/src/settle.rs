@@ -12,8 +12,8 @@
 //! stopped                                    cancelled, else stalled; removed      taken back
 //!                                            needs_attention for an
 //!                                            artifact that changed
-//! no_progress, failed, timeout, silent       stalled, needs_attention cooldown     kept; reset on progress
-//!                                            when exhausted
+//! no_progress, failed, timeout, silent,      stalled, needs_attention cooldown     kept; reset on progress
+//! output_limit, budget                       when exhausted                        (budget: taken back on it)
 //! ```
 //! "Taken back" means both counters; "reset" means `retry_count`, which counts attempts in a row
 //! without progress. An exit status alone is never progress.
@@ -169,6 +169,14 @@ fn decide(
         Ending::Killed(signal) => failed("failed", Some(format!("ended by signal {signal}"))),
         Ending::Timeout => failed("timeout", Some("longer than its time-out".to_owned())),
         Ending::Silent => failed("silent", Some(format!("no sign of life for {} min", card.stale_after_minutes()))),
+        Ending::OutputLimit => {
+            failed("output_limit", Some("it printed more than --output-limit allows; make it print less, or raise it".to_owned()))
+        }
+        Ending::Budget => {
+            let detail = Some("the pass's time was over: give --budget-seconds more, or let phases be shorter".to_owned());
+            let charge = if progressed { Charge::TakenBack } else { Charge::Kept };
+            Decision { kind: "budget", detail, charge, next: Next::Retry }
+        }
         Ending::Cancelled | Ending::ManualPhase => {
             let detail = format!("it moved into phase {}, which needs a person's word", card.phase);
             Decision { kind: "stopped", detail: Some(detail), charge: Charge::TakenBack, next: Next::Stalled(None) }

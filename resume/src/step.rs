@@ -28,6 +28,10 @@ pub(crate) enum Ending {
     Timeout,
     /// Silent for too long.
     Silent,
+    /// It printed more than it may.
+    OutputLimit,
+    /// The pass's time is over.
+    Budget,
     /// The task was cancelled meanwhile.
     Cancelled,
     /// It moved into a phase that needs a person's word.

@@ -37,6 +37,10 @@ const TICK: Duration = Duration::from_secs(1);
 pub(crate) struct Limits {
     pub(crate) timeout_seconds: f64,
     pub(crate) grace_seconds: f64,
+    /// What is left of the pass's time.
+    pub(crate) budget_seconds: Option<f64>,
+    /// Bytes.
+    pub(crate) output_max: u64,
 }
 
 /// How an attempt ended.
@@ -189,6 +193,8 @@ struct Observer<'a> {
     store: &'a Store,
     claimed: &'a Claimed,
     timeout_seconds: f64,
+    budget_seconds: Option<f64>,
+    output_max: u64,
     stale_after_seconds: f64,
     /// Seconds since the start that count.
     elapsed: f64,
@@ -206,6 +212,8 @@ impl<'a> Observer<'a> {
             store,
             claimed,
             timeout_seconds: limits.timeout_seconds,
+            budget_seconds: limits.budget_seconds,
+            output_max: limits.output_max,
             stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
             elapsed: 0.0,
             counted_at: Instant::now(),
@@ -231,6 +239,9 @@ impl<'a> Observer<'a> {
         if self.timeout_seconds > 0.0 {
             seconds = seconds.min(self.timeout_seconds - self.elapsed);
         }
+        if let Some(budget) = self.budget_seconds {
+            seconds = seconds.min(budget - self.elapsed);
+        }
         if self.stale_after_seconds > 0.0 {
             seconds = seconds.min(self.active_at + self.stale_after_seconds - self.elapsed);
         }
@@ -246,6 +257,13 @@ impl<'a> Observer<'a> {
         }
         if self.timeout_seconds > 0.0 && self.elapsed >= self.timeout_seconds {
             return Some(Ending::Timeout);
+        }
+        if self.budget_seconds.is_some_and(|budget| self.elapsed >= budget) {
+            return Some(Ending::Budget);
+        }
+        let printed = self.output.map_or(0, |(out, err)| out.saturating_add(err));
+        if self.output_max > 0 && printed > self.output_max {
+            return Some(Ending::OutputLimit);
         }
         (self.stale_after_seconds > 0.0 && self.elapsed - self.active_at >= self.stale_after_seconds).then_some(Ending::Silent)
     }

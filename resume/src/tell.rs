@@ -74,6 +74,11 @@ impl<'a> Teller<'a> {
         !self.output.is_terminal() && !self.output.is_closed()
     }
 
+    /// Whether its reader stayed to the end.
+    pub(crate) fn was_read(&self) -> bool {
+        !self.output.is_closed()
+    }
+
     /// Tells a line. Lines that need a person say whether they are new. A stdout that fails stops no work: that is said last.
     pub(crate) fn tell(&mut self, mut line: Line) {
         if line.needs_person() && !self.member {

@@ -40,7 +40,7 @@ fn help_and_manual_name_the_same_options_and_the_program_knows_them() {
             known.extend(list.split('"').skip(1).step_by(2).map(str::to_owned));
             known.extend(["no-allow-auto-resume", "no-safe-to-retry", "no-max-retries"].map(str::to_owned));
         }
-        let hidden = BTreeSet::from(["pool-member".to_owned()]);
+        let hidden = BTreeSet::from(["pool-member", "detached"].map(str::to_owned));
         assert_eq!(&known - &hidden, in_help, "{program}: help");
         let in_manual = options(&read(page), "Fl -");
         let missing: Vec<_> = in_help.difference(&in_manual).collect();

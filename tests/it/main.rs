@@ -7,6 +7,7 @@ mod card;
 mod checkpoint;
 mod cli;
 mod crash;
+mod detach;
 mod docs;
 mod edits;
 mod gates;
