@@ -17,9 +17,10 @@ use crate::args::Wanted;
 use crate::claim::{Claim, Claimed, claim};
 use crate::contain::{LOOK, Target};
 use crate::items::Item;
+use crate::limits::Limits;
 use crate::settle::{Ended, Settled, not_contained, not_contained_line, settle};
-use crate::signals::Signals;
-use crate::supervise::{End, Limits, supervise};
+use crate::signals::{Signals, suspend};
+use crate::supervise::{End, supervise};
 
 /// The longest stderr that a card keeps, in bytes.
 const STDERR_TAIL_BYTES: u64 = 4096;
@@ -100,6 +101,9 @@ impl Turn<'_> {
             let wait = Duration::from_secs_f64(ahead.clamp(0.01, 1.0));
             if !self.signals.wait(&[], wait).is_empty() {
                 return Ok(answer);
+            }
+            if self.signals.take_suspension() {
+                suspend();
             }
         }
     }

@@ -12,6 +12,7 @@ mod contain;
 mod detach;
 mod dry_run;
 mod items;
+mod limits;
 mod outbox;
 mod pass;
 mod pool;

@@ -19,10 +19,11 @@ use shared::exit::{Error, Exit, cause};
 use shared::signal::Line;
 use shared::store::Store;
 use shared::talk::say;
+use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 use crate::args::{Wanted, request_word};
 use crate::items::Item;
-use crate::signals::Signals;
+use crate::signals::{Signals, suspend};
 use crate::tell::{Errors, Teller};
 
 /// Nothing is waited for this long without looking again.
@@ -75,6 +76,11 @@ pub(crate) fn run(
         let outputs: Vec<&dyn AsFd> = members.iter().map(|member| &member.output as &dyn AsFd).collect();
         for signal in signals.wait(&outputs, TICK) {
             members.iter().for_each(|member| relay(member, signal));
+        }
+        if signals.take_suspension() {
+            members.iter().for_each(|member| relay(member, SIGTSTP));
+            suspend();
+            members.iter().for_each(|member| relay(member, SIGCONT));
         }
         let mut running = Vec::new();
         for mut member in members {

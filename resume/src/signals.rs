@@ -1,6 +1,7 @@
 //! Signals: the handlers only forward, one loop decides.
 //!
-//! TERM, INT and HUP ask `resume` to stop; CHLD only wakes it. A signal that was ignored when
+//! TERM, INT and HUP ask `resume` to end; TSTP (Ctrl-Z) asks it to stop until it is continued; CHLD
+//! only wakes it. A signal that was ignored when
 //! `resume` was started (nohup) stays ignored.
 
 use std::os::fd::AsFd;
@@ -8,8 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use shared::exit::{Error, cause};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
@@ -18,6 +21,12 @@ pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
     /// The first signal that asked to stop.
     first: Option<i32>,
+    suspension: bool,
+}
+
+/// Stops this process until somebody continues it.
+pub(crate) fn suspend() {
+    kill(Pid::this(), Signal::SIGSTOP).ok();
 }
 
 impl Signals {
@@ -27,9 +36,9 @@ impl Signals {
         let (read, write) = UnixStream::pair().map_err(|error| failed(&error))?;
         let ignored = ignored_signals();
         let mut wanted = vec![SIGCHLD];
-        wanted.extend([SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal)));
+        wanted.extend([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(|signal| !ignored.contains(signal)));
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, wanted).map_err(|error| failed(&error))?;
-        Ok(Self { delivery, first: None })
+        Ok(Self { delivery, first: None, suspension: false })
     }
 
     /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to stop.
@@ -48,8 +57,15 @@ impl Signals {
         self.first
     }
 
+    /// Whether a person asked to stop for a while, since this was last asked.
+    pub(crate) fn take_suspension(&mut self) -> bool {
+        std::mem::take(&mut self.suspension)
+    }
+
     fn take_stops(&mut self) -> Vec<i32> {
-        let stops: Vec<i32> = self.delivery.pending().filter(|signal| *signal != SIGCHLD).collect();
+        let mut stops: Vec<i32> = self.delivery.pending().filter(|signal| *signal != SIGCHLD).collect();
+        self.suspension |= stops.contains(&SIGTSTP);
+        stops.retain(|signal| *signal != SIGTSTP);
         self.first = self.first.or(stops.first().copied());
         stops
     }

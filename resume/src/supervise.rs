@@ -3,20 +3,17 @@
 //! looks and what acts.
 //!
 //! The leader's exit is seen without reaping it, and it is reaped last: until then its number
-//! names our group and nobody else's. Time is counted in the loop's own waits: what was much
-//! longer than asked for was spent stopped or suspended, and does not count.
+//! names our group and nobody else's. When a person stops the supervisor at the terminal, it stops
+//! the attempt, then itself; the time until both go on does not count (`limits.rs`).
 
 use std::collections::VecDeque;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use duct::Handle;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use shared::attempt::Cookie;
-use shared::card::Status;
 use shared::facts::FORERUNNERS_MAX;
 use shared::processes;
 use shared::store::Store;
@@ -24,24 +21,11 @@ use shared::verified;
 
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
+use crate::limits::{Limits, Lookout, TICK};
 use crate::reaper::{self, Descendants};
-use crate::signals::Signals;
+use crate::signals::{Signals, suspend};
 use crate::spawn::Start;
 use crate::step::{Act, Ending, News, State, step};
-
-/// An idle supervisor looks around this often.
-const TICK: Duration = Duration::from_secs(1);
-
-/// Limits of one attempt, in seconds; 0 = none.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) timeout_seconds: f64,
-    pub(crate) grace_seconds: f64,
-    /// What is left of the pass's time.
-    pub(crate) budget_seconds: Option<f64>,
-    /// Bytes.
-    pub(crate) output_max: u64,
-}
 
 /// How an attempt ended.
 #[derive(Debug)]
@@ -122,21 +106,21 @@ fn watch(
         logs: vec![claimed.logs.out(), claimed.logs.err()],
         descendants: Some(descendants),
     };
-    let mut observer = Observer::new(store, claimed, limits);
+    let mut lookout = Lookout::new(store, claimed, limits);
     let mut state = State::Running;
     let mut stops = VecDeque::new();
     let mut asked = TICK;
     loop {
-        observer.count(asked);
+        lookout.count(asked);
         reaper::reap_adopted(leader);
         let ended = leader_end(leader, handle);
         let matters = state != State::Running || ended.as_ref().is_some_and(|ending| *ending != Ending::Exited(0));
         let news = News {
-            elapsed: observer.elapsed,
+            elapsed: lookout.elapsed,
             all_gone: matters && target.is_gone(ended.is_some()),
             leader: ended,
             stop: stops.pop_front(),
-            limit: if state == State::Running { observer.limit() } else { None },
+            limit: if state == State::Running { lookout.limit() } else { None },
         };
         let (next, act) = step(state, &news, limits.grace_seconds);
         match act {
@@ -152,11 +136,18 @@ fn watch(
             drop(handle.try_wait());
             return End { why, left: (!contained).then(|| target.members()) };
         }
-        let wait = if next == State::Running { observer.until_next() } else { LOOK };
+        let wait = if next == State::Running { lookout.until_next() } else { LOOK };
         state = next;
         asked = wait;
         // Two signals may come at once; the second one means something else.
         stops.extend(signals.wait(&[], if stops.is_empty() { wait } else { Duration::ZERO }));
+        if signals.take_suspension() {
+            killpg(leader, Signal::SIGSTOP).ok();
+            lookout.count(asked);
+            suspend();
+            lookout.skip();
+            killpg(leader, Signal::SIGCONT).ok();
+        }
     }
 }
 
@@ -186,114 +177,4 @@ fn seen_end(leader: Pid) -> Option<Ending> {
 #[cfg(not(target_os = "linux"))]
 fn seen_end(_: Pid) -> Option<Ending> {
     None
-}
-
-/// Looks at limits, the card and the attempt's output.
-struct Observer<'a> {
-    store: &'a Store,
-    claimed: &'a Claimed,
-    timeout_seconds: f64,
-    budget_seconds: Option<f64>,
-    output_max: u64,
-    stale_after_seconds: f64,
-    /// Seconds since the start that count.
-    elapsed: f64,
-    counted_at: Instant,
-    active_at: f64,
-    output: Option<(u64, u64)>,
-    card_file: Option<(u64, i64, i64)>,
-    checkpoints: u64,
-    word: Option<Ending>,
-}
-
-impl<'a> Observer<'a> {
-    fn new(store: &'a Store, claimed: &'a Claimed, limits: Limits) -> Self {
-        Self {
-            store,
-            claimed,
-            timeout_seconds: limits.timeout_seconds,
-            budget_seconds: limits.budget_seconds,
-            output_max: limits.output_max,
-            stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
-            elapsed: 0.0,
-            counted_at: Instant::now(),
-            active_at: 0.0,
-            output: None,
-            card_file: None,
-            checkpoints: claimed.card.checkpoint_count,
-            word: None,
-        }
-    }
-
-    /// Counts the time of one round of the loop, looking around included. What took over a second longer than the wait that was
-    /// asked for was spent stopped.
-    fn count(&mut self, asked: Duration) {
-        let now = Instant::now();
-        self.elapsed += (now - self.counted_at).min(asked + TICK).as_secs_f64();
-        self.counted_at = now;
-    }
-
-    /// How long nothing needs to be looked at.
-    fn until_next(&self) -> Duration {
-        let mut seconds = TICK.as_secs_f64();
-        if self.timeout_seconds > 0.0 {
-            seconds = seconds.min(self.timeout_seconds - self.elapsed);
-        }
-        if let Some(budget) = self.budget_seconds {
-            seconds = seconds.min(budget - self.elapsed);
-        }
-        if self.stale_after_seconds > 0.0 {
-            seconds = seconds.min(self.active_at + self.stale_after_seconds - self.elapsed);
-        }
-        Duration::from_secs_f64(seconds.max(0.001))
-    }
-
-    /// The limit that is reached.
-    fn limit(&mut self) -> Option<Ending> {
-        self.look_at_card();
-        self.look_at_output();
-        if self.word.is_some() {
-            return self.word.clone();
-        }
-        if self.timeout_seconds > 0.0 && self.elapsed >= self.timeout_seconds {
-            return Some(Ending::Timeout);
-        }
-        if self.budget_seconds.is_some_and(|budget| self.elapsed >= budget) {
-            return Some(Ending::Budget);
-        }
-        let printed = self.output.map_or(0, |(out, err)| out.saturating_add(err));
-        if self.output_max > 0 && printed > self.output_max {
-            return Some(Ending::OutputLimit);
-        }
-        (self.stale_after_seconds > 0.0 && self.elapsed - self.active_at >= self.stale_after_seconds).then_some(Ending::Silent)
-    }
-
-    fn look_at_output(&mut self) {
-        let length = |path| fs::metadata(path).map(|meta| meta.len()).unwrap_or_default();
-        let output = Some((length(self.claimed.logs.out()), length(self.claimed.logs.err())));
-        if self.output != output {
-            self.output = output;
-            self.active_at = self.elapsed;
-        }
-    }
-
-    fn look_at_card(&mut self) {
-        let meta = fs::symlink_metadata(self.store.card_path(&self.claimed.id)).ok();
-        let file = meta.map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec()));
-        if self.card_file == file {
-            return;
-        }
-        self.card_file = file;
-        let Ok((_, card)) = self.store.load(&self.claimed.id) else { return };
-        if card.checkpoint_count != self.checkpoints {
-            self.checkpoints = card.checkpoint_count;
-            self.active_at = self.elapsed;
-        }
-        let moved = card.phase != self.claimed.card.phase;
-        self.word = match card.status {
-            Status::Cancelled => Some(Ending::Cancelled),
-            Status::Running if moved && card.in_manual_phase() && !card.is_permitted() => Some(Ending::ManualPhase),
-            _ => None,
-        };
-    }
 }

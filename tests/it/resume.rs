@@ -452,3 +452,34 @@ fn what_an_attempt_started_cannot_escape_it() {
     let daemon = workspace.lines("daemon.pid")[0].clone();
     assert!(fs::read_to_string(format!("/proc/{daemon}/stat")).is_ok_and(|state| !state.contains(") Z ")), "it was ended");
 }
+
+/// Ctrl-Z stops the attempt, too, and for longer than its time-out it may: that time does not count.
+#[test]
+fn time_spent_stopped_does_not_count() {
+    if !std::path::Path::new("/proc/self/stat").exists() {
+        return tests::skip("there is no /proc");
+    }
+    for ids in ["a", "a b"] {
+        let workspace =
+            with_adapter("echo $$ >adapter.pid; while [ -e hold ]; do sleep 0.02; done; \"$TASK_BIN/checkpoint\" a --message m");
+        add_task(&workspace, "b", "\"$TASK_BIN/checkpoint\" b --message m", &[]);
+        fs::write(workspace.path("hold"), "").unwrap();
+        let resume = Background::start(workspace.shell_command(&format!("exec resume {ids} --timeout-seconds 2")));
+        eventually("the adapter runs", || !workspace.lines("adapter.pid").is_empty());
+        let adapter = workspace.lines("adapter.pid")[0].clone();
+        let is_stopped = |pid: &str| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T "));
+        let pid = resume.0.id().to_string();
+        workspace.shell(&format!("kill -TSTP {pid}")).ok();
+        eventually("both are stopped", || is_stopped(&pid) && is_stopped(&adapter));
+        let start = std::time::Instant::now();
+        eventually("more than its time is over", || start.elapsed().as_secs() >= 3);
+        assert!(is_stopped(&adapter));
+        workspace.shell(&format!("kill -CONT {pid}")).ok();
+        eventually("it goes on", || !is_stopped(&adapter));
+        fs::remove_file(workspace.path("hold")).unwrap();
+        let output = resume.output();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("\"task_id\":\"a\"") && !text.contains("timeout"), "{ids}: {text}");
+        assert_eq!(workspace.card("a")["outcome"]["kind"], "progressed", "{ids}");
+    }
+}

@@ -1,0 +1,143 @@
+//! Which limit an attempt has reached: its time, its silence, its output, the pass's time, or a word of the card.
+//!
+//! Time is counted in rounds of the supervisor's loop: what was much longer than asked for was spent stopped or suspended.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use shared::card::Status;
+use shared::store::Store;
+
+use crate::claim::Claimed;
+use crate::step::Ending;
+
+/// An idle supervisor looks around this often.
+pub(crate) const TICK: Duration = Duration::from_secs(1);
+
+/// Limits of one attempt, in seconds; 0 = none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) timeout_seconds: f64,
+    pub(crate) grace_seconds: f64,
+    /// What is left of the pass's time.
+    pub(crate) budget_seconds: Option<f64>,
+    /// Bytes.
+    pub(crate) output_max: u64,
+}
+
+/// Looks at limits, the card and the attempt's output.
+pub(crate) struct Lookout<'a> {
+    store: &'a Store,
+    claimed: &'a Claimed,
+    timeout_seconds: f64,
+    budget_seconds: Option<f64>,
+    output_max: u64,
+    stale_after_seconds: f64,
+    /// Seconds since the start that count.
+    pub(crate) elapsed: f64,
+    counted_at: Instant,
+    active_at: f64,
+    output: Option<(u64, u64)>,
+    card_file: Option<(u64, i64, i64)>,
+    checkpoints: u64,
+    word: Option<Ending>,
+}
+
+impl<'a> Lookout<'a> {
+    /// Begins to look.
+    pub(crate) fn new(store: &'a Store, claimed: &'a Claimed, limits: Limits) -> Self {
+        Self {
+            store,
+            claimed,
+            timeout_seconds: limits.timeout_seconds,
+            budget_seconds: limits.budget_seconds,
+            output_max: limits.output_max,
+            stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
+            elapsed: 0.0,
+            counted_at: Instant::now(),
+            active_at: 0.0,
+            output: None,
+            card_file: None,
+            checkpoints: claimed.card.checkpoint_count,
+            word: None,
+        }
+    }
+
+    /// Counts the time of one round of the loop, looking around included. What took over a second longer than the wait that was
+    /// asked for was spent stopped.
+    pub(crate) fn count(&mut self, asked: Duration) {
+        let now = Instant::now();
+        self.elapsed += (now - self.counted_at).min(asked + TICK).as_secs_f64();
+        self.counted_at = now;
+    }
+
+    /// The time since it was last counted does not count.
+    pub(crate) fn skip(&mut self) {
+        self.counted_at = Instant::now();
+    }
+
+    /// How long nothing needs to be looked at.
+    pub(crate) fn until_next(&self) -> Duration {
+        let mut seconds = TICK.as_secs_f64();
+        if self.timeout_seconds > 0.0 {
+            seconds = seconds.min(self.timeout_seconds - self.elapsed);
+        }
+        if let Some(budget) = self.budget_seconds {
+            seconds = seconds.min(budget - self.elapsed);
+        }
+        if self.stale_after_seconds > 0.0 {
+            seconds = seconds.min(self.active_at + self.stale_after_seconds - self.elapsed);
+        }
+        Duration::from_secs_f64(seconds.max(0.001))
+    }
+
+    /// The limit that is reached.
+    pub(crate) fn limit(&mut self) -> Option<Ending> {
+        self.look_at_card();
+        self.look_at_output();
+        if self.word.is_some() {
+            return self.word.clone();
+        }
+        if self.timeout_seconds > 0.0 && self.elapsed >= self.timeout_seconds {
+            return Some(Ending::Timeout);
+        }
+        if self.budget_seconds.is_some_and(|budget| self.elapsed >= budget) {
+            return Some(Ending::Budget);
+        }
+        let printed = self.output.map_or(0, |(out, err)| out.saturating_add(err));
+        if self.output_max > 0 && printed > self.output_max {
+            return Some(Ending::OutputLimit);
+        }
+        (self.stale_after_seconds > 0.0 && self.elapsed - self.active_at >= self.stale_after_seconds).then_some(Ending::Silent)
+    }
+
+    fn look_at_output(&mut self) {
+        let length = |path| fs::metadata(path).map(|meta| meta.len()).unwrap_or_default();
+        let output = Some((length(self.claimed.logs.out()), length(self.claimed.logs.err())));
+        if self.output != output {
+            self.output = output;
+            self.active_at = self.elapsed;
+        }
+    }
+
+    fn look_at_card(&mut self) {
+        let meta = fs::symlink_metadata(self.store.card_path(&self.claimed.id)).ok();
+        let file = meta.map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec()));
+        if self.card_file == file {
+            return;
+        }
+        self.card_file = file;
+        let Ok((_, card)) = self.store.load(&self.claimed.id) else { return };
+        if card.checkpoint_count != self.checkpoints {
+            self.checkpoints = card.checkpoint_count;
+            self.active_at = self.elapsed;
+        }
+        let moved = card.phase != self.claimed.card.phase;
+        self.word = match card.status {
+            Status::Cancelled => Some(Ending::Cancelled),
+            Status::Running if moved && card.in_manual_phase() && !card.is_permitted() => Some(Ending::ManualPhase),
+            _ => None,
+        };
+    }
+}
