@@ -18,6 +18,7 @@ use crate::claim::{Claim, Claimed, claim};
 use crate::contain::{LOOK, Target};
 use crate::items::Item;
 use crate::limits::Limits;
+use crate::live::Live;
 use crate::settle::{Ended, Settled, not_contained, not_contained_line, settle};
 use crate::signals::{Signals, suspend};
 use crate::supervise::{End, supervise};
@@ -35,6 +36,7 @@ pub(crate) struct Turn<'a> {
     pub(crate) observer: &'a Observer,
     pub(crate) wanted: &'a Wanted,
     pub(crate) signals: &'a mut Signals,
+    pub(crate) live: &'a mut Live<'a>,
     /// The pass's time is over then.
     pub(crate) budget_until: Option<Instant>,
     /// Told of each claim.
@@ -72,7 +74,7 @@ impl Turn<'_> {
                 output_max: self.wanted.output_limit,
             };
             (self.on_claim)(&claimed)?;
-            let end = supervise(self.store, &mut claimed, limits, self.signals);
+            let end = supervise(self.store, &mut claimed, limits, self.signals, self.live);
             let settled = self.settle(&claimed, end)?;
             let line = match first.take() {
                 Some(first) => joined(first, settled.line, &mut lines),

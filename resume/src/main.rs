@@ -13,6 +13,7 @@ mod detach;
 mod dry_run;
 mod items;
 mod limits;
+mod live;
 mod outbox;
 mod pass;
 mod pool;

@@ -17,14 +17,15 @@ use shared::verdict::{Request, Verdict};
 
 use crate::args::Wanted;
 use crate::attempt::Turn;
-use crate::claim::Claimed;
+use crate::claim::{Claimed, failed_line};
 use crate::detach;
 use crate::dry_run;
 use crate::items::{Item, Items};
+use crate::live::Live;
 use crate::outbox::{self, Taken};
 use crate::pool;
 use crate::signals::Signals;
-use crate::tell::{Errors, Teller};
+use crate::tell::Teller;
 
 /// Longer budgets are none: a hundred years.
 const BUDGET_SECONDS_MAX: f64 = 3.2e9;
@@ -44,15 +45,19 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
     for line in reported.iter().flat_map(|taken| taken.lines.clone()).chain(items.passed_on) {
         teller.tell(line);
     }
-    let mut errors = Errors { first: items.bad.then_some(Exit::BadData) };
+    if items.bad {
+        teller.note(Exit::BadData);
+    }
     let mut stopped = None;
     if wanted.dry_run {
         for item in &items.tasks {
-            let line = dry_run::foresee(store, &observer, item).unwrap_or_else(|error| errors.take(item, &error));
-            teller.tell(line);
+            match dry_run::foresee(store, &observer, item) {
+                Ok(line) => teller.tell(line),
+                Err(error) => teller.fail(&item.id, &error),
+            }
         }
     } else if !items.tasks.is_empty() {
-        stopped = bring_back(store, wanted, &observer, &items.tasks, &mut teller, &mut errors)?;
+        stopped = bring_back(store, wanted, &observer, &items.tasks, &mut teller)?;
     }
     teller.finish()?;
     if teller.was_read() {
@@ -62,7 +67,7 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
         stamp(store, &observer, &teller)?;
     }
     let attention = wanted.exit_status && teller.needs_person;
-    Ok(stopped.map(Exit::Signal).or(errors.first).unwrap_or(if attention { Exit::NeedsPerson } else { Exit::Done }))
+    Ok(stopped.map(Exit::Signal).or(teller.failed()).unwrap_or(if attention { Exit::NeedsPerson } else { Exit::Done }))
 }
 
 fn bring_back(
@@ -71,11 +76,11 @@ fn bring_back(
     observer: &Observer,
     tasks: &[Item],
     teller: &mut Teller<'_>,
-    errors: &mut Errors,
 ) -> Result<Option<i32>, Error> {
     let mut signals = Signals::install()?;
     let budget = (wanted.budget_seconds > 0.0).then(|| Duration::from_secs_f64(wanted.budget_seconds.min(BUDGET_SECONDS_MAX)));
     let budget_until = budget.map(|budget| Instant::now() + budget);
+    let mut live = Live::new(store, wanted.timeout_seconds, wanted.member.is_some());
     match tasks {
         [item] if !wanted.detach => {
             let detached = Cell::new(None);
@@ -87,14 +92,17 @@ fn bring_back(
                 teller.tell(Line::new("started", item.id.as_str()).with("attempt", claimed.number));
                 detach::let_go()
             };
-            let lines = Turn { store, observer, wanted, signals: &mut signals, budget_until, on_claim: &mut on_claim }.take(item);
-            let lines = lines.unwrap_or_else(|error| vec![errors.take(item, &error)]);
-            match detached.get() {
-                Some(attempt) => outbox::leave(store, item.id.as_str(), attempt, &lines)?,
-                None => lines.into_iter().for_each(|line| teller.tell(line)),
+            let lines =
+                Turn { store, observer, wanted, signals: &mut signals, live: &mut live, budget_until, on_claim: &mut on_claim }
+                    .take(item);
+            match (lines, detached.get()) {
+                (Ok(lines), Some(attempt)) => outbox::leave(store, item.id.as_str(), attempt, &lines)?,
+                (Err(error), Some(attempt)) => outbox::leave(store, item.id.as_str(), attempt, &[failed_line(&item.id, &error)])?,
+                (Ok(lines), None) => lines.into_iter().for_each(|line| teller.tell(line)),
+                (Err(error), None) => teller.fail(&item.id, &error),
             }
         }
-        _ => pool::run(store, wanted, tasks, &mut signals, teller, errors, budget_until),
+        _ => pool::run(store, wanted, tasks, &mut signals, teller, budget_until, &mut live),
     }
     Ok(signals.first())
 }

@@ -23,11 +23,15 @@ use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 use crate::args::{Wanted, request_word};
 use crate::items::Item;
+use crate::live::Live;
 use crate::signals::{Signals, suspend};
-use crate::tell::{Errors, Teller};
+use crate::tell::Teller;
 
 /// Nothing is waited for this long without looking again.
 const TICK: Duration = Duration::from_secs(60);
+
+/// How often a person sees the state anew.
+const LIVE_TICK: Duration = Duration::from_secs(1);
 
 struct Member {
     item: Item,
@@ -46,8 +50,8 @@ pub(crate) fn run(
     tasks: &[Item],
     signals: &mut Signals,
     teller: &mut Teller<'_>,
-    errors: &mut Errors,
     budget_until: Option<Instant>,
+    live: &mut Live<'_>,
 ) {
     let mut started = 0;
     let mut waiting: VecDeque<&Item> = tasks.iter().collect();
@@ -63,7 +67,7 @@ pub(crate) fn run(
             }
             match start(store, wanted, item, left) {
                 Ok(member) => members.push(member),
-                Err(error) => teller.tell(errors.take(item, &error)),
+                Err(error) => teller.fail(&item.id, &error),
             }
         }
         if members.is_empty() {
@@ -74,9 +78,11 @@ pub(crate) fn run(
             return;
         }
         let outputs: Vec<&dyn AsFd> = members.iter().map(|member| &member.output as &dyn AsFd).collect();
-        for signal in signals.wait(&outputs, TICK) {
+        live.draw(members.iter().map(|member| &member.item.id));
+        for signal in signals.wait(&outputs, if live.is_on() { LIVE_TICK } else { TICK }) {
             members.iter().for_each(|member| relay(member, signal));
         }
+        live.clear();
         if signals.take_suspension() {
             members.iter().for_each(|member| relay(member, SIGTSTP));
             suspend();
@@ -90,7 +96,7 @@ pub(crate) fn run(
             } else if member.started {
                 // Detached: it goes on, and is nobody's child when this pass is over.
                 started += 1;
-            } else if let Some(line) = member.reap(errors) {
+            } else if let Some(line) = member.reap(teller) {
                 teller.tell(line);
             }
         }
@@ -170,18 +176,18 @@ impl Member {
     }
 
     /// Returns a line for a member that told none.
-    fn reap(mut self, errors: &mut Errors) -> Option<Line> {
+    fn reap(mut self, teller: &mut Teller<'_>) -> Option<Line> {
         let id = &self.item.id;
         let detail = "its supervisor was killed; the next pass looks at the task again";
         let untold = Line::new("alert", id.as_str()).with("outcome", "supervisor_died").with("detail", detail);
         match self.child.wait().map(|status| status.code()) {
             Ok(Some(0)) => {}
-            Ok(Some(code @ (65..=78))) => errors.note(exit_of(code)),
+            Ok(Some(code @ (65..=78))) => teller.note(exit_of(code)),
             Ok(Some(128..)) => {}
             Ok(None) => say(&format!("the supervisor of {id} was killed; the next pass looks at the task again")),
             Ok(Some(code)) => {
                 say(&format!("the supervisor of {id} ended with exit status {code}"));
-                errors.note(Exit::Io);
+                teller.note(Exit::Io);
             }
             Err(error) => say(&format!("the supervisor of {id}: {}", cause(&error))),
         }

@@ -22,6 +22,7 @@ use shared::verified;
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
 use crate::limits::{Limits, Lookout, TICK};
+use crate::live::Live;
 use crate::reaper::{self, Descendants};
 use crate::signals::{Signals, suspend};
 use crate::spawn::Start;
@@ -36,7 +37,7 @@ pub(crate) struct End {
 }
 
 /// Runs an attempt that was claimed.
-pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, signals: &mut Signals) -> End {
+pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, signals: &mut Signals, live: &mut Live<'_>) -> End {
     if let Some(left) = contain_forerunners(claimed, limits, signals) {
         let detail = "an earlier attempt could not be ended".to_owned();
         return End { why: Ending::NotStarted { ours: true, detail }, left: Some(left) };
@@ -58,7 +59,11 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
     reaper::adopt_orphans();
     let descendants = Descendants::from_now_on();
     match outputs.map(|(out, err)| start.spawn(out, err)) {
-        Some(Ok(handle)) => watch(store, claimed, &handle, descendants, limits, signals),
+        Some(Ok(handle)) => {
+            let end = watch(store, claimed, &handle, descendants, limits, signals, live);
+            live.clear();
+            end
+        }
         Some(Err(why)) => not_started(why),
         None => not_started(Ending::NotStarted { ours: true, detail: "its logs were given away already".to_owned() }),
     }
@@ -92,6 +97,7 @@ fn watch(
     descendants: Descendants,
     limits: Limits,
     signals: &mut Signals,
+    live: &mut Live<'_>,
 ) -> End {
     let Some(leader) = handle.pids().first().and_then(|pid| i32::try_from(*pid).ok()).map(Pid::from_raw) else {
         let detail = "its process has no number".to_owned();
@@ -139,11 +145,13 @@ fn watch(
         let wait = if next == State::Running { lookout.until_next() } else { LOOK };
         state = next;
         asked = wait;
+        live.draw([&claimed.id].into_iter());
         // Two signals may come at once; the second one means something else.
         stops.extend(signals.wait(&[], if stops.is_empty() { wait } else { Duration::ZERO }));
         if signals.take_suspension() {
             killpg(leader, Signal::SIGSTOP).ok();
             lookout.count(asked);
+            live.clear();
             suspend();
             lookout.skip();
             killpg(leader, Signal::SIGCONT).ok();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use shared::cli::Output;
 use shared::exit::{Error, Exit};
+use shared::id::TaskId;
 use shared::last_pass::{LastPass, Told};
 use shared::screen::Screen;
 use shared::sentence::sentence;
@@ -13,26 +14,6 @@ use shared::time::Clock;
 
 use crate::args::{Format, Wanted};
 use crate::claim::failed_line;
-use crate::items::Item;
-
-/// What the pass could not carry out: said when it happens, remembered for the exit status.
-#[derive(Debug, Default)]
-pub(crate) struct Errors {
-    pub(crate) first: Option<Exit>,
-}
-
-impl Errors {
-    pub(crate) fn take(&mut self, item: &Item, error: &Error) -> Line {
-        say(&error.message);
-        self.note(error.exit);
-        failed_line(&item.id, error)
-    }
-
-    /// Remembers a status.
-    pub(crate) fn note(&mut self, exit: Exit) {
-        self.first = self.first.or(Some(exit));
-    }
-}
 
 /// Prints lines as they come, or collects them for a report.
 pub(crate) struct Teller<'a> {
@@ -44,6 +25,8 @@ pub(crate) struct Teller<'a> {
     member: bool,
     collected: Vec<Line>,
     failure: Option<Error>,
+    /// The first thing that could not be carried out.
+    failed: Option<Exit>,
     /// What a person was told by this pass.
     pub(crate) told: BTreeSet<Told>,
     /// Something needs one.
@@ -64,6 +47,7 @@ impl<'a> Teller<'a> {
             member,
             collected: Vec::new(),
             failure: None,
+            failed: None,
             told: BTreeSet::new(),
             needs_person: false,
         }
@@ -77,6 +61,23 @@ impl<'a> Teller<'a> {
     /// Whether its reader stayed to the end.
     pub(crate) fn was_read(&self) -> bool {
         !self.output.is_closed()
+    }
+
+    /// Says what could not be carried out with a task, and tells it.
+    pub(crate) fn fail(&mut self, id: &TaskId, error: &Error) {
+        say(&error.message);
+        self.note(error.exit);
+        self.tell(failed_line(id, error));
+    }
+
+    /// Remembers a status for the end.
+    pub(crate) fn note(&mut self, exit: Exit) {
+        self.failed = self.failed.or(Some(exit));
+    }
+
+    /// The first status that was noted.
+    pub(crate) fn failed(&self) -> Option<Exit> {
+        self.failed
     }
 
     /// Tells a line. Lines that need a person say whether they are new. A stdout that fails stops no work: that is said last.

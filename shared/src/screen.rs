@@ -2,7 +2,7 @@
 //!
 //! Colours are for a terminal only: a file or a pipe never gets an escape sequence.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 
 use terminal_size::{Width, terminal_size_of};
 
@@ -62,6 +62,14 @@ impl Screen {
             no_color: no_color.as_deref(),
             term: term.as_deref(),
         })
+    }
+
+    /// This process's stderr, if it is a terminal that can move its cursor.
+    #[must_use]
+    pub fn of_stderr() -> Option<Self> {
+        let can_move = std::env::var_os("TERM").is_some_and(|term| term != "dumb" && !term.is_empty());
+        let columns = terminal_size_of(stderr()).map_or(COLUMNS_UNKNOWN, |(Width(columns), _)| usize::from(columns));
+        (stderr().is_terminal() && can_move).then_some(Self { columns: Some(columns.max(COLUMNS_MIN)), coloured: false })
     }
 
     fn of(given: &Given<'_>) -> Self {
