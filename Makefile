@@ -10,16 +10,21 @@ SCRIPTS = tests/demo.sh tests/demo/adapter.sh
 MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1
 
 all:
-	$(CARGO) build --release --locked --workspace --bins
+	$(CARGO) build --release --locked --workspace --exclude tests --bins
 
 # A task is cut, seen, brought back and finished.
 demo: all
 	sh tests/demo.sh "$(TARGET)/release"
 
 test:
-	$(CARGO) build --locked --workspace --bins
+	$(CARGO) build --locked --workspace --exclude tests --bins
 	$(CARGO) test --locked --workspace --exclude tests --no-fail-fast
 	$(CARGO) test --locked --package tests --no-fail-fast
+
+# What it costs, beside what people would use instead: figures of one run on one machine.
+bench:
+	$(CARGO) build --release --locked --workspace --exclude tests --bins
+	$(CARGO) run --release --locked --quiet --package tests --bin bench
 
 # What needs a tool that is not there says so and goes on.
 check:
@@ -44,4 +49,4 @@ uninstall:
 clean:
 	$(CARGO) clean
 
-.PHONY: all demo test check install uninstall clean
+.PHONY: all demo test bench check install uninstall clean

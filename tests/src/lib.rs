@@ -27,10 +27,11 @@ pub fn programs() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let own = std::env::current_exe().expect("this test's own path");
-        let folder = own.parent().and_then(Path::parent).expect("target/<profile>/deps").to_owned();
+        let folder = own.parent().expect("target/<profile>, or deps in it");
+        let folder = if folder.ends_with("deps") { folder.parent().expect("target/<profile>") } else { folder }.to_owned();
         let profile = if folder.ends_with("release") { "release" } else { "dev" };
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--profile", profile]);
+        cargo.args(["build", "--quiet", "--locked", "--workspace", "--exclude", "tests", "--bins", "--profile", profile]);
         cargo.arg("--target-dir").arg(folder.parent().expect("the target folder"));
         let built = cargo.current_dir(root()).status().expect("cargo runs");
         assert!(built.success(), "the programs do not build");
