@@ -1,9 +1,8 @@
 //! `card create`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use shared::adapter::{self, Usability};
 use shared::card::{Card, SCHEMA_VERSION, Status};
-use shared::cli::Output;
 use shared::document::Document;
 use shared::exit::{Error, Exit};
 use shared::history::Event;
@@ -14,6 +13,7 @@ use shared::time::Timestamp;
 use shared::workspace::Place;
 
 use crate::args::Create;
+use crate::show;
 
 /// IDs that were not asked for are tried with this many suffixes.
 const SUFFIX_MAX: u32 = 1000;
@@ -31,10 +31,7 @@ pub(crate) fn create(store: &Store, place: &Place, wanted: &Create) -> Result<Ex
     if let Ok(card) = made.card(made.text("task_id")) {
         warn(store, &card);
     }
-    let mut output = Output::new();
-    output.json(&Value::Object(made.object().clone()))?;
-    output.finish()?;
-    Ok(Exit::Done)
+    show::print(&made)
 }
 
 fn make(store: &Store, id: &TaskId, wanted: &Create) -> Result<Document, Error> {

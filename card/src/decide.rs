@@ -1,10 +1,8 @@
 //! `card complete`, `fail`, `block`, `cancel`, `approve`: what a person, or the task itself, decides.
 
-use serde_json::Value;
-use shared::attempt::{self, Writer};
 use shared::card::{Card, Status};
-use shared::cli::Output;
 use shared::document::Document;
+use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit};
 use shared::facts::host_name;
 use shared::history::Event;
@@ -13,30 +11,22 @@ use shared::talk::say;
 use shared::time::Timestamp;
 
 use crate::args::{Choice, Decision};
+use crate::show;
 
 /// Changes the card and prints it.
 pub(crate) fn decide(store: &Store, decision: &Decision) -> Result<Exit, Error> {
-    let changed = store.update(&decision.id, |document, card, now| {
-        let writer = attempt::fence(store, card)?;
+    let changed = edit(store, &decision.id, |document, card, now| {
         if is_repeated(decision, card) {
             say(&format!("{} is {} already: nothing is changed", decision.id, card.status));
             return Ok(None);
         }
-        if card.status.is_terminal() {
-            return Err(Error::refused(format!("{} is {} and never changes again; make a new task", decision.id, card.status)));
-        }
+        refuse_finished(card)?;
         let before = document.clone();
         decision.entry.apply(document, decision.entry.tells_of_work(), now);
         change(decision, document, card, now)?;
-        if shared::progress::between(&before, document) && document.count("retry_count") > 0 {
-            document.set("retry_count", 0);
-        }
-        Ok(Some(event(decision, &before, document, writer)))
+        Ok(Some(event(decision, &before, document)))
     })?;
-    let mut output = Output::new();
-    output.json(&Value::Object(changed.object().clone()))?;
-    output.finish()?;
-    Ok(Exit::Done)
+    show::print(&changed)
 }
 
 /// A decision that was carried out before, for example by a command whose answer got lost.
@@ -88,7 +78,7 @@ fn approve(document: &mut Document, card: &Card, now: Timestamp) -> Result<(), E
     Ok(())
 }
 
-fn event(decision: &Decision, before: &Document, after: &Document, writer: Writer) -> Event {
+fn event(decision: &Decision, before: &Document, after: &Document) -> Event {
     let kind = match decision.choice {
         Choice::Complete => "completed",
         Choice::Fail => "failed",
@@ -100,9 +90,6 @@ fn event(decision: &Decision, before: &Document, after: &Document, writer: Write
     event = event.with("from", before.text("status")).with("to", after.text("status"));
     if let Some(reason) = &decision.reason {
         event = event.with("reason", reason.as_str());
-    }
-    if writer == Writer::Unfenced {
-        event = event.with("unfenced", true);
     }
     event
 }

@@ -6,15 +6,15 @@
 
 use std::io::{Read, stdin};
 
-use serde_json::Value;
-use shared::attempt::{self, Writer};
 use shared::card::{BYTES_MAX, Card, Status};
-use shared::cli::Output;
 use shared::document::Document;
+use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit, cause};
 use shared::history::Event;
 use shared::id::TaskId;
 use shared::store::Store;
+
+use crate::show;
 
 /// Fields that only `resume` writes: without them an attempt could not be found again.
 const SUPERVISION: [&str; 2] = ["run", "attempt"];
@@ -32,20 +32,16 @@ pub(crate) fn put(store: &Store, id: &TaskId) -> Result<Exit, Error> {
     let (mut wanted, given) =
         parsed.map_err(|error| Error::data(format!("standard input is no card of {id}: {}", error.detail)))?;
     wanted.adopt();
-    let changed = store.update(id, |document, card, _| {
-        let writer = attempt::fence(store, card)?;
+    let changed = edit(store, id, |document, card, _| {
         allow(document, card, &wanted, &given, id)?;
         if wanted == *document {
             return Ok(None);
         }
         let event = Event::new("put").with("by", "card").with("fields", document.changed_fields(&wanted));
         *document = wanted;
-        Ok(Some(if writer == Writer::Unfenced { event.with("unfenced", true) } else { event }))
+        Ok(Some(event))
     })?;
-    let mut output = Output::new();
-    output.json(&Value::Object(changed.object().clone()))?;
-    output.finish()?;
-    Ok(Exit::Done)
+    show::print(&changed)
 }
 
 fn allow(document: &Document, card: &Card, wanted: &Document, given: &Card, id: &TaskId) -> Result<(), Error> {
@@ -53,9 +49,7 @@ fn allow(document: &Document, card: &Card, wanted: &Document, given: &Card, id: 
         let moved = format!("{id} moved: revision {} was given, it is {} now; read it again", given.revision, card.revision);
         return Err(Error::new(Exit::Busy, moved));
     }
-    if card.status.is_terminal() {
-        return Err(Error::refused(format!("{id} is {} and never changes again; make a new task", card.status)));
-    }
+    refuse_finished(card)?;
     if !card.status.may_become(given.status) {
         return Err(Error::refused(format!("{id} is {} and cannot become {}", card.status, given.status)));
     }

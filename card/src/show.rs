@@ -18,6 +18,14 @@ use crate::args::{Filter, Format, Show};
 use crate::block::{self, Seen};
 use crate::table::{self, Row};
 
+/// Prints a card that was just written: JSON, indented on a terminal.
+pub(crate) fn print(card: &Document) -> Result<Exit, Error> {
+    let mut output = Output::new();
+    output.json(&Value::Object(card.object().clone()))?;
+    output.finish()?;
+    Ok(Exit::Done)
+}
+
 /// Prints one card.
 pub(crate) fn show(store: &Store, wanted: &Show) -> Result<Exit, Error> {
     let (mut document, card) = store.load(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?;

@@ -1,23 +1,18 @@
 //! `card update`: changes policies, titles, steps, metadata and the like of a task that exists.
 
-use serde_json::Value;
-use shared::attempt::{self, Writer};
 use shared::card::Status;
-use shared::cli::Output;
+use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit};
 use shared::history::Event;
-use shared::progress;
 use shared::store::Store;
 
 use crate::args::Update;
+use crate::show;
 
 /// Changes the card and prints it. Without a change nothing is written.
 pub(crate) fn update(store: &Store, wanted: &Update) -> Result<Exit, Error> {
-    let changed = store.update(&wanted.id, |document, card, now| {
-        let writer = attempt::fence(store, card)?;
-        if card.status.is_terminal() {
-            return Err(Error::refused(format!("{} is {} and never changes again; make a new task", wanted.id, card.status)));
-        }
+    let changed = edit(store, &wanted.id, |document, card, now| {
+        refuse_finished(card)?;
         let before = document.clone();
         wanted.entry.apply(document, false, now);
         wanted.policy.apply(document)?;
@@ -35,14 +30,7 @@ pub(crate) fn update(store: &Store, wanted: &Update) -> Result<Exit, Error> {
         if *document == before {
             return Ok(None);
         }
-        if progress::between(&before, document) && document.count("retry_count") > 0 {
-            document.set("retry_count", 0);
-        }
-        let event = Event::new("updated").with("by", "card").with("fields", before.changed_fields(document));
-        Ok(Some(if writer == Writer::Unfenced { event.with("unfenced", true) } else { event }))
+        Ok(Some(Event::new("updated").with("by", "card").with("fields", before.changed_fields(document))))
     })?;
-    let mut output = Output::new();
-    output.json(&Value::Object(changed.object().clone()))?;
-    output.finish()?;
-    Ok(Exit::Done)
+    show::print(&changed)
 }

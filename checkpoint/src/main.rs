@@ -4,12 +4,11 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value};
 use shared::answer::{Answer, RETRY_AFTER_SECONDS_MAX};
-use shared::attempt::{self, Writer};
 use shared::card::Status;
 use shared::cli::{self, Output, Parsed};
 use shared::document::Document;
+use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit};
-use shared::progress;
 use shared::store::Store;
 use shared::talk::say;
 use shared::time::Timestamp;
@@ -36,24 +35,15 @@ fn main() -> ExitCode {
 
 fn record(store: &Store, wanted: &Wanted, note: &Answer) -> Result<Document, Error> {
     let mut unknown_steps = Vec::new();
-    let saved = store.update(&wanted.id, |document, card, now| {
-        let writer = attempt::fence(store, card)?;
-        if card.status.is_terminal() {
-            return Err(Error::refused(format!("{} is {} and never changes again; make a new task", wanted.id, card.status)));
-        }
+    let saved = edit(store, &wanted.id, |document, card, now| {
+        refuse_finished(card)?;
         let before = document.clone();
         unknown_steps = note.entry.apply(document, true, now);
         wanted.policy.apply(document)?;
         set_status(document, card.status, note, now)?;
-        if progress::between(&before, document) && document.count("retry_count") > 0 {
-            document.set("retry_count", 0);
-        }
         let mut event = note.entry.event("checkpoint", &before).with("by", "checkpoint");
         if document.text("status") != before.text("status") {
             event = event.with("from", before.text("status")).with("to", document.text("status"));
-        }
-        if writer == Writer::Unfenced {
-            event = event.with("unfenced", true);
         }
         Ok(Some(event))
     })?;

@@ -6,7 +6,7 @@
 //! entry  answer  progress          what a checkpoint records, and whether it is more than before
 //! lock  durable  history           files: exclusion, replacing, the audit trail
 //! workspace  read  store           where the cards are; list, load, create, update
-//! attempt                          the cookie of an attempt, and fencing by it
+//! attempt  edit                    the cookie of an attempt, fencing by it, and fenced edits
 //! processes  liveness             what lives, by /proc and by held locks
 //! adapter  verified                what can be run; files that must be as they were
 //! facts  last_pass  verdict        what a card needs now
@@ -23,6 +23,7 @@ pub mod card;
 pub mod cli;
 pub mod document;
 pub mod durable;
+pub mod edit;
 pub mod entry;
 pub mod exit;
 pub mod facts;
