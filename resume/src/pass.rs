@@ -41,9 +41,12 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
     let last_pass = LastPass::load(store);
     let observer = Observer::new(store, &last_pass);
     let mut teller = Teller::new(wanted, &last_pass);
-    let reported = if from_pipe && !wanted.dry_run { outbox::take(store) } else { Vec::new() };
+    let mut reported = if from_pipe && !wanted.dry_run { outbox::take(store) } else { Vec::new() };
     for line in reported.iter().flat_map(|taken| taken.lines.clone()).chain(items.passed_on) {
         teller.tell(line);
+    }
+    if teller.has_delivered() {
+        reported.drain(..).for_each(Taken::done);
     }
     if items.bad {
         teller.note(Exit::BadData);
@@ -60,7 +63,7 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
         stopped = bring_back(store, wanted, &observer, &items.tasks, &mut teller)?;
     }
     teller.finish()?;
-    if teller.was_read() {
+    if teller.has_delivered() {
         reported.into_iter().for_each(Taken::done);
     }
     if from_pipe && !wanted.dry_run && stopped.is_none() {

@@ -58,9 +58,9 @@ impl<'a> Teller<'a> {
         !self.output.is_terminal() && !self.output.is_closed()
     }
 
-    /// Whether its reader stayed to the end.
-    pub(crate) fn was_read(&self) -> bool {
-        !self.output.is_closed()
+    /// Whether everything so far was handed to the reader: a report is only at the end.
+    pub(crate) fn has_delivered(&self) -> bool {
+        self.collected.is_empty() && self.failure.is_none() && !self.output.is_closed()
     }
 
     /// Says what could not be carried out with a task, and tells it.
@@ -110,8 +110,8 @@ impl<'a> Teller<'a> {
     /// Tells what was collected.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         if self.format == Format::Report {
-            let report = signal::report(&self.collected, |line| line.0.contains_key("new"));
-            self.output.json(&report)?;
+            let lines = std::mem::take(&mut self.collected);
+            self.output.json(&signal::report(&lines, |line| line.0.contains_key("new")))?;
         }
         self.failure.take().map_or_else(|| self.output.finish(), Err)
     }
