@@ -199,6 +199,9 @@ fn create(line: &mut Line) -> Result<Answer, Error> {
     if wanted.policy.sets("resume_adapter") && wanted.policy.has_command() {
         return Err(Error::usage("create: an adapter and a command exclude each other"));
     }
+    if wanted.policy.commands() > 1 {
+        return Err(Error::usage("create: --resume-command and a command after -- exclude each other"));
+    }
     Ok(Answer::Verb(Verb::Create(Box::new(wanted))))
 }
 

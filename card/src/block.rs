@@ -5,7 +5,7 @@ use shared::card::{Card, Status};
 use shared::document::Document;
 use shared::prose::{Prose, print_whole};
 use shared::screen::{Screen, Style};
-use shared::signal::{next_command, shell_word};
+use shared::signal::{detail, next_command, shell_word};
 use shared::text::{clean, cut, pad, width};
 use shared::time::Timestamp;
 use shared::verdict::{Attention, Quiet, Verdict, own_attention};
@@ -102,7 +102,8 @@ fn status(block: &mut Block<'_>, document: &Document, card: &Card, seen: &Seen) 
         _ => None,
     };
     if let Some(attention) = attention {
-        block.prose("why", &why(&attention, now));
+        let told = Attention { detail: detail(card, &attention), ..attention };
+        block.prose("why", &why(&told, now));
     }
     last_outcome(block, document, card, now);
 }

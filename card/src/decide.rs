@@ -64,6 +64,10 @@ fn approve(document: &mut Document, card: &Card, now: Timestamp) -> Result<(), E
         _ if can_be_run => document.set_status(Status::Stalled)?,
         _ => document.set_status(Status::Running)?,
     }
+    // Files that are not as they were are a question of their own: only whoever was asked it has answered it.
+    if card.attention.as_ref().is_some_and(|attention| attention.reason.starts_with("artifact_")) {
+        document.set("permit_artifacts", true);
+    }
     document.set_time("approved_at", now);
     document.set("permit", document.text("phase").to_owned());
     for name in ["retry_count", "failures"] {

@@ -32,6 +32,10 @@ pub(crate) fn put(store: &Store, id: &TaskId) -> Result<Exit, Error> {
     let (mut wanted, given) =
         parsed.map_err(|error| Error::data(format!("standard input is no card of {id}: {}", error.detail)))?;
     wanted.adopt();
+    if matches!(given.status, Status::Completed | Status::Failed) {
+        // Becoming so ends the attempt's record, as it does elsewhere.
+        wanted.remove("run");
+    }
     let changed = edit(store, id, |document, card, _| {
         allow(document, card, &wanted, &given, id)?;
         if wanted == *document {
@@ -53,8 +57,7 @@ fn allow(document: &Document, card: &Card, wanted: &Document, given: &Card, id: 
     if !card.status.may_become(given.status) {
         return Err(Error::refused(format!("{id} is {} and cannot become {}", card.status, given.status)));
     }
-    // Becoming completed or failed ends the attempt's record, as it does elsewhere.
-    let ended = matches!(given.status, Status::Completed | Status::Failed) && wanted.get("run").is_none();
+    let ended = matches!(given.status, Status::Completed | Status::Failed);
     match SUPERVISION.into_iter().find(|name| wanted.get(name) != document.get(name) && !(ended && *name == "run")) {
         Some(name) => Err(Error::refused(format!("{name} belongs to resume and is not changed by put; leave it as it was read"))),
         None => Ok(()),

@@ -17,6 +17,9 @@ pub(crate) fn read(path: &Path, workspace: &Path) -> Result<Option<Answer>, Stri
     let tail = tail(path, RECORD_BYTES_MAX as u64);
     match last_object(&tail) {
         Some(object) if !object.contains_key("revision") => parse(object, workspace).map(Some),
+        None if tail.trim_ascii_end().ends_with(b"}") => {
+            Err("what it printed last ends like an answer and is no JSON object".to_owned())
+        }
         _ => Ok(None),
     }
 }

@@ -49,6 +49,7 @@ impl Turn<'_> {
         let mut lines: Vec<Line> = Vec::new();
         let mut request = item.request;
         let mut first: Option<Line> = None;
+        let mut first_start = None;
         loop {
             if self.budget_until.is_some_and(|until| Instant::now() >= until) {
                 lines.extend(first.or_else(|| Some(Line::new("skipped", item.id.as_str()).with("reason", "budget"))));
@@ -75,7 +76,7 @@ impl Turn<'_> {
             };
             (self.on_claim)(&claimed)?;
             let end = supervise(self.store, &mut claimed, limits, self.signals, self.live);
-            let settled = self.settle(&claimed, end)?;
+            let settled = self.settle(&claimed, end, *first_start.get_or_insert(claimed.first_start))?;
             let line = match first.take() {
                 Some(first) => joined(first, settled.line, &mut lines),
                 None => settled.line,
@@ -110,12 +111,13 @@ impl Turn<'_> {
         }
     }
 
-    fn settle(&self, claimed: &Claimed, end: End) -> Result<Settled, Error> {
+    /// `first_start`: this attempt, or the one that it continues at once, was the task's first.
+    fn settle(&self, claimed: &Claimed, end: End, first_start: bool) -> Result<Settled, Error> {
         let stderr = answer::tail(&claimed.logs.err(), STDERR_TAIL_BYTES);
         let ended = Ended {
             given: &claimed.given,
             number: claimed.number,
-            first_start: claimed.first_start,
+            first_start,
             answer: match claimed.card.is_plain_command() {
                 true => Ok(None),
                 false => answer::read(&claimed.logs.out(), self.store.workspace()),

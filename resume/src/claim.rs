@@ -40,8 +40,8 @@ pub(crate) struct Claimed {
     pub(crate) locked: LockedLogs,
     /// The task was not started before.
     pub(crate) first_start: bool,
-    /// A person said "go on" for this attempt.
-    pub(crate) permitted: bool,
+    /// A person said "go on" with artifacts that are not as they were.
+    pub(crate) artifacts_permitted: bool,
     /// The lowest number of an attempt that may still have processes.
     pub(crate) forerunners_from: Option<u64>,
 }
@@ -140,7 +140,7 @@ fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt
         None => new_token()?,
     };
     let forerunners_from = card.run.as_ref().map(|run| run.forerunners_from.unwrap_or(run.attempt));
-    let permitted = card.is_permitted();
+    let artifacts_permitted = document.remove("permit_artifacts") == Some(Value::Bool(true));
     document.set_status(Status::Running)?;
     document.set("attempt", number);
     if !first_start {
@@ -165,7 +165,7 @@ fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt
     let card = given.card(card.task_id()).map_err(|error| Error::data(error.detail))?;
     let id = card.task_id().parse().map_err(Error::data)?;
     // Its content is checked by the attempt's start: a card that could not be written there is a fault of ours.
-    Ok(Claimed { id, given, card, number, token, logs: logs.clone(), locked, first_start, permitted, forerunners_from })
+    Ok(Claimed { id, given, card, number, token, logs: logs.clone(), locked, first_start, artifacts_permitted, forerunners_from })
 }
 
 impl Claimed {

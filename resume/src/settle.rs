@@ -132,6 +132,9 @@ pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, no
     settle_charge(document, card, &decision, progressed);
     let run = document.remove("run");
     apply(document, run.clone(), &decision, now)?;
+    let asked =
+        answer.and_then(|answer| answer.retry_after_seconds).map(|seconds| now.plus_seconds(seconds.min(RETRY_AFTER_SECONDS_MAX)));
+    wait_as_asked(document, asked);
     keep_background(document, run, ended)?;
     document.set("outcome", outcome(document, ended, &decision, now));
     let again = matches!(decision.next, Next::Again);
@@ -183,7 +186,9 @@ fn decide(
         }
         Ending::Interrupted(signal) => postponed(Some(format!("resume was stopped by signal {signal}")), None),
         Ending::ArtifactFault { reason, detail } => {
-            let detail = Some(format!("{detail}; record it anew with checkpoint --verified-artifact, or approve the task"));
+            let detail = Some(format!(
+                "{detail}; approve the task to go on all the same, or record the file anew with checkpoint --verified-artifact and then approve"
+            ));
             Decision { kind: "stopped", detail, charge: Charge::TakenBack, next: Next::Attention((*reason).to_owned()) }
         }
         Ending::NotStarted { ours: true, detail } => {
@@ -279,6 +284,14 @@ fn apply(document: &mut Document, run: Option<Value>, decision: &Decision, now: 
     Ok(())
 }
 
+/// Whatever the outcome: a stalled task that asked for a later time waits until then.
+fn wait_as_asked(document: &mut Document, asked: Option<Timestamp>) {
+    let stands = Timestamp::parse(document.text("not_before")).ok().map(|(until, _)| until);
+    if let Some(asked) = asked.filter(|asked| document.text("status") == "stalled" && stands.is_none_or(|until| until < *asked)) {
+        document.set_time("not_before", asked.ceil_second());
+    }
+}
+
 /// After exit 0 a process may live on, whatever the attempt recorded: it is remembered, so that it counts as alive, is due when it
 /// ends or falls silent, and is ended before another attempt starts.
 fn keep_background(document: &mut Document, run: Option<Value>, ended: &Ended<'_>) -> Result<(), Error> {
@@ -334,7 +347,8 @@ fn line(document: &Document, ended: &Ended<'_>, decision: &Decision, progressed:
     }
     if matches!(ended.why, Ending::ManualPhase) {
         let line = Line::new("needs_attention", id).with("phase", to).with("reason", "non_idempotent_phase_blocked");
-        let line = line.with_some("detail", decision.detail.clone()).with("next", format!("card approve {id} | resume"));
+        let line = line.with_some("detail", decision.detail.clone()).with("blocked_since", now.to_string());
+        let line = line.with("next", format!("card approve {id} | resume"));
         return Ok(line.with("outcome", decision.kind).with("attempt", ended.number));
     }
     let good = matches!(decision.kind, "completed" | "progressed");

@@ -19,8 +19,10 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 /// The signals that came and were not asked for yet.
 pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
-    /// The first signal that asked to stop.
+    /// The first signal that asked to end.
     first: Option<i32>,
+    /// Those that `wait` has not returned yet.
+    unheard: Vec<i32>,
     suspension: bool,
 }
 
@@ -38,22 +40,27 @@ impl Signals {
         let mut wanted = vec![SIGCHLD];
         wanted.extend([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(|signal| !ignored.contains(signal)));
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, wanted).map_err(|error| failed(&error))?;
-        Ok(Self { delivery, first: None, suspension: false })
+        Ok(Self { delivery, first: None, unheard: Vec::new(), suspension: false })
     }
 
-    /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to stop.
+    /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to end and
+    /// were not returned before.
     pub(crate) fn wait(&mut self, files: &[&dyn AsFd], at_most: Duration) -> Vec<i32> {
+        self.gather();
+        // What came while nobody waited is news, too.
+        let at_most = if self.unheard.is_empty() && !self.suspension { at_most } else { Duration::ZERO };
         let millis = u16::try_from(at_most.as_millis()).unwrap_or(u16::MAX).max(u16::from(!at_most.is_zero()));
         let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(self.delivery.get_read().as_fd(), PollFlags::POLLIN)];
         waited.extend(files.iter().map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN)));
         // An error is EINTR: a signal, which is asked for next.
         poll(&mut waited, PollTimeout::from(millis)).ok();
-        self.take_stops()
+        self.gather();
+        std::mem::take(&mut self.unheard)
     }
 
-    /// The first signal that asked to stop, ever, up to this moment.
+    /// The first signal that asked to end, ever, up to this moment.
     pub(crate) fn first(&mut self) -> Option<i32> {
-        self.take_stops();
+        self.gather();
         self.first
     }
 
@@ -62,12 +69,17 @@ impl Signals {
         std::mem::take(&mut self.suspension)
     }
 
-    fn take_stops(&mut self) -> Vec<i32> {
-        let mut stops: Vec<i32> = self.delivery.pending().filter(|signal| *signal != SIGCHLD).collect();
-        self.suspension |= stops.contains(&SIGTSTP);
-        stops.retain(|signal| *signal != SIGTSTP);
-        self.first = self.first.or(stops.first().copied());
-        stops
+    fn gather(&mut self) {
+        for signal in self.delivery.pending() {
+            match signal {
+                SIGCHLD => {}
+                SIGTSTP => self.suspension = true,
+                other => {
+                    self.first.get_or_insert(other);
+                    self.unheard.push(other);
+                }
+            }
+        }
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
     if let Some(signal) = signals.first() {
         return not_started(Ending::Interrupted(signal));
     }
-    if let Some((reason, detail)) = verified::first_fault(&claimed.given).filter(|_| !claimed.permitted) {
+    if let Some((reason, detail)) = verified::first_fault(&claimed.given).filter(|_| !claimed.artifacts_permitted) {
         return not_started(Ending::ArtifactFault { reason, detail });
     }
     if let Err(error) = claimed.write_input() {

@@ -86,7 +86,8 @@ impl<'a> Teller<'a> {
             self.needs_person = true;
             let told = line.told();
             line.0.shift_remove("new");
-            if !self.last_pass.told.contains(&told) {
+            // After an attempt it is a new question, however alike it is to one that was answered.
+            if line.0.contains_key("outcome") || !self.last_pass.told.contains(&told) {
                 line = line.with("new", true);
             }
             if self.told.contains(&told) && self.format == Format::Report {

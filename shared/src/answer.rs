@@ -43,7 +43,7 @@ pub fn parse(object: Map<String, Value>, folder: &Path) -> Result<Answer, String
                 answer.entry.next_phase = Some(named("next_phase", phase)?);
                 answer.again = true;
             }
-            ("status", Value::String(status)) => answer.status = Some(status.parse()?),
+            ("status", Value::String(status)) if status != "pending" => answer.status = Some(status.parse()?),
             ("message", Value::String(message)) => answer.entry.message = Some(message.clone()),
             ("reason", Value::String(reason)) => answer.reason = Some(named("reason", reason)?),
             ("retry_after_seconds", Value::Number(number)) => {

@@ -194,6 +194,8 @@ pub struct Card {
     /// The phase that this was said for; used up by the next claim.
     #[serde(default, deserialize_with = "present")]
     pub permit: Option<String>,
+    #[serde(rename = "permit_artifacts", default, deserialize_with = "present")]
+    _permit_artifacts: Option<bool>,
     /// When work last recorded progress.
     #[serde(default, deserialize_with = "present")]
     pub last_checkpoint_at: Option<Timestamp>,

@@ -207,6 +207,8 @@ impl Document {
     /// do not push out what was done before them.
     pub fn add_checkpoint(&mut self, phase: &str, message: &str, at: Timestamp) {
         let entry = json!({"phase": phase, "at": at.to_string(), "message": cut(message)});
+        let known = self.get("checkpoints").and_then(Value::as_array).map_or(0, Vec::len) as u64;
+        let count = self.get("checkpoint_count").and_then(Value::as_u64).unwrap_or(known);
         match self.object.get_mut("checkpoints") {
             Some(Value::Array(entries)) => {
                 entries.retain(|old| old.get("phase") != entry.get("phase") || old.get("message") != entry.get("message"));
@@ -216,14 +218,27 @@ impl Document {
             }
             _ => self.set("checkpoints", vec![entry]),
         }
-        self.set("checkpoint_count", self.count("checkpoint_count") + 1);
+        self.set("checkpoint_count", count + 1);
         self.set_time("last_checkpoint_at", at);
     }
 
     /// Records an artifact of this phase.
     pub fn add_artifact(&mut self, phase: &str, name: &str, path: &str) {
         let key = artifacts_key(phase);
-        object_in(self.object_at("artifacts"), &key).insert(name.to_owned(), path.into());
+        let replaced = object_in(self.object_at("artifacts"), &key).insert(name.to_owned(), path.into());
+        // A measure of a file that no artifact is any more would hold the task back for nothing.
+        if let Some(Value::String(old)) = replaced.filter(|old| *old != path && !self.is_artifact(old))
+            && let Some(Value::Object(digests)) = self.object.get_mut("artifact_digests")
+        {
+            digests.shift_remove(&old);
+        }
+    }
+
+    fn is_artifact(&self, path: &Value) -> bool {
+        let phases = self.get("artifacts").and_then(Value::as_object).into_iter().flatten();
+        phases
+            .into_iter()
+            .any(|(_, paths)| paths == path || paths.as_object().is_some_and(|paths| paths.values().any(|one| one == path)))
     }
 
     /// Marks a step; one that was not there is added. Returns whether it was there.

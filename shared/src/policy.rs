@@ -23,7 +23,7 @@ pub struct Policy {
 enum Change {
     Set(&'static str, Value),
     Remove(&'static str),
-    /// Added to an array; the first one of a command line replaces what the card had.
+    /// Added to an array.
     Add(&'static str, String),
     DependsOn(Option<TaskId>),
     Command(Vec<String>),
@@ -99,6 +99,12 @@ impl Policy {
         self.changes.iter().any(|change| matches!(change, Change::Command(words) if !words.is_empty()))
     }
 
+    /// How many plain commands were given.
+    #[must_use]
+    pub fn commands(&self) -> usize {
+        self.changes.iter().filter(|change| matches!(change, Change::Command(words) if !words.is_empty())).count()
+    }
+
     /// Whether this field was given a value.
     #[must_use]
     pub fn sets(&self, wanted: &str) -> bool {
@@ -110,8 +116,10 @@ impl Policy {
     /// # Errors
     /// `Io` when a command is given and the current folder is unknown, `Usage` for a task that waits for itself.
     pub fn apply(&self, card: &mut Document) -> Result<(), Error> {
-        let mut replaced = Vec::new();
-        for change in &self.changes {
+        // Whether the current phase is safe is said last: of two words the careful one counts.
+        let last = |change: &&Change| matches!(change, Change::SafeToRetry(_));
+        let (late, early): (Vec<&Change>, Vec<&Change>) = self.changes.iter().partition(last);
+        for change in early.into_iter().chain(late) {
             match change {
                 Change::Set(name, value) => {
                     card.set(name, value.clone());
@@ -119,11 +127,14 @@ impl Policy {
                         remove_command(card);
                     }
                 }
+                // The predecessor's own word counts again as soon as there is no list.
+                Change::Remove("manual_phases") if card.get("safe_to_retry").is_some() => {
+                    card.set("manual_phases", Vec::<Value>::new());
+                }
                 Change::Remove(name) => drop(card.remove(name)),
                 Change::Add(name, item) => {
-                    let mut items = if replaced.contains(name) { items(card, name) } else { Vec::new() };
-                    replaced.push(name);
-                    items.push(item.as_str().into());
+                    let mut items = items(card, name);
+                    add(&mut items, item);
                     card.set(name, items);
                 }
                 Change::DependsOn(None) => drop(card.object_at("metadata").shift_remove("depends_on")),
@@ -132,12 +143,8 @@ impl Policy {
                 }
                 Change::DependsOn(Some(id)) => {
                     let metadata = card.object_at("metadata");
-                    let mut ids = match metadata.get("depends_on") {
-                        Some(Value::Array(ids)) if replaced.contains(&"depends_on") => ids.clone(),
-                        _ => Vec::new(),
-                    };
-                    replaced.push("depends_on");
-                    ids.push(id.as_str().into());
+                    let mut ids = metadata.get("depends_on").and_then(Value::as_array).cloned().unwrap_or_default();
+                    add(&mut ids, id.as_str());
                     metadata.insert("depends_on".into(), ids.into());
                 }
                 Change::Command(words) if words.is_empty() => remove_command(card),
@@ -170,7 +177,13 @@ fn words(command: &str) -> Result<Vec<String>, Error> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
         Some(_) => Err(Error::usage("--resume-command: the command is empty")),
-        None => Err(Error::usage(format!("--resume-command: {command:?} has a quote that does not end"))),
+        None => Err(Error::usage(format!("--resume-command: {command:?} has a quote or a backslash that does not end"))),
+    }
+}
+
+fn add(items: &mut Vec<Value>, item: &str) {
+    if !items.iter().any(|known| known == item) {
+        items.push(item.into());
     }
 }
 

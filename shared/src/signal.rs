@@ -83,17 +83,20 @@ pub fn ready(card: &Card) -> Line {
 /// A task that needs a person.
 #[must_use]
 pub fn needs_attention(card: &Card, attention: &Attention) -> Line {
-    let mut detail = attention.detail.clone();
-    if let Some(action) = card.pending_action() {
-        detail += if detail.is_empty() { "pending action: " } else { "; pending action: " };
-        detail += &action;
-    }
+    let detail = detail(card, attention);
     Line::new("needs_attention", card.task_id())
         .with("phase", card.phase.as_str())
         .with("reason", attention.reason.as_str())
         .with_some("detail", Some(detail.as_str()).filter(|detail| !detail.is_empty()))
         .with_some("blocked_since", attention.since.map(|at| at.to_string()))
         .with("next", next_command(card, &attention.reason))
+}
+
+/// What a person is told of it: the sentence, and what the person is about to allow.
+#[must_use]
+pub fn detail(card: &Card, attention: &Attention) -> String {
+    let parts = [Some(attention.detail.clone()), card.pending_action().map(|action| format!("pending action: {action}"))];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// A file that is no usable card.

@@ -274,7 +274,7 @@ fn startable(card: &Card, facts: &Facts, request: Request, now: Timestamp) -> Ve
 
 /// The first gate that is closed. Without `due` the task is a pending one.
 fn closed_gate(card: &Card, facts: &Facts, request: Request, due: Option<Due>, now: Timestamp) -> Option<Attention> {
-    let since = due.map(|due| due.since).or(card.created_at);
+    let since = due.map(|due| due.since).or(card.created_at).map(|since| since.min(now));
     let closed = |reason: &str, detail: String| Some(Attention { reason: reason.to_owned(), detail, since });
     let permitted = card.is_permitted();
     // Force never ends a living attempt that would not be ended by itself.

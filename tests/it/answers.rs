@@ -80,6 +80,48 @@ fn phases_follow_each_other_up_to_the_one_that_needs_a_person() {
 }
 
 #[test]
+fn a_first_start_through_several_phases_is_a_first_start() {
+    let Some(workspace) = predecessors_task(PHASES) else { return };
+    let mut card = workspace.card("report");
+    card["status"] = "pending".into();
+    workspace.put_card("report", &card.to_string());
+    let lines = workspace.shell("watch | resume").ok().json();
+    assert_eq!(
+        (&lines[0]["signal"], &lines[0]["to_phase"], &lines[0]["attempt"]),
+        (&json!("started"), &json!("deliver"), &json!(3))
+    );
+}
+
+#[test]
+fn an_answer_may_ask_for_a_later_time_with_any_ending() {
+    for (answer, outcome) in [
+        ("{\"status\":\"stalled\",\"retry_after_seconds\":3000,\"message\":\"wait for quota\"}", "progressed"),
+        ("{\"status\":\"stalled\",\"retry_after_seconds\":3000}", "no_progress"),
+    ] {
+        let workspace = with_adapter(&format!("echo '{answer}'"), &[]);
+        workspace.shell("watch | resume").ok();
+        assert_eq!((&workspace.card("a")["outcome"]["kind"], &workspace.card("a")["status"]), (&json!(outcome), &json!("stalled")));
+        assert_eq!(workspace.shell(&format!("watch --now {}", minutes_from_now(45))).ok().stdout(), "", "{answer}");
+        assert_eq!(workspace.shell(&format!("watch --now {}", minutes_from_now(51))).ok().one()["reason"], "retry_due");
+    }
+    let workspace = with_adapter("echo '{\"status\":\"pending\"}'", &[]);
+    let line = workspace.shell("watch | resume").ok().one();
+    assert!(line["detail"].as_str().unwrap().contains("the answer's status is \"pending\""), "{line}");
+    let workspace = with_adapter("echo '{\"phase\":\"x\",}'", &[]);
+    let line = workspace.shell("watch | resume").ok().one();
+    assert!(line["detail"].as_str().unwrap().contains("ends like an answer and is no JSON object"), "{line}");
+}
+
+#[test]
+fn a_question_that_is_asked_again_after_it_was_answered_is_new() {
+    let workspace = with_adapter("echo '{\"status\":\"needs_attention\",\"reason\":\"sign\"}'", &[]);
+    let new = || workspace.shell("watch | resume").ok().one().get("new").cloned();
+    assert_eq!((new(), new()), (Some(json!(true)), None));
+    workspace.run("card", &["approve", "a"]).ok();
+    assert_eq!((new(), new()), (Some(json!(true)), None));
+}
+
+#[test]
 fn an_adapter_that_pauses_itself_is_no_recovery() {
     let script = "import json\nprint(json.dumps({'status': 'needs_attention', 'reason': 'which_account', 'message': 'A or B?'}))\n";
     let Some(workspace) = predecessors_task(script) else { return };

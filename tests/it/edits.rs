@@ -99,7 +99,12 @@ fn policies_are_set_and_taken_away() {
     assert_eq!(names, expected);
     assert_eq!((&card["allow_auto_resume"], &card["metadata"]), (&json!(false), &json!({"m": "n"})));
     assert_eq!(update(&["--manual-phase", "x"])["manual_phases"], json!(["x"]));
-    assert_eq!(update(&["--manual-phase", "y"])["manual_phases"], json!(["y"]));
+    assert_eq!(update(&["--manual-phase", "y"])["manual_phases"], json!(["x", "y"]));
+    assert_eq!(
+        update(&["--manual-phase", "z", "--no-safe-to-retry", "--manual-phase", "z"])["manual_phases"],
+        json!(["x", "y", "z", "collect"])
+    );
+    assert_eq!(update(&["--no-manual-phase", "--manual-phase", "x"])["manual_phases"], json!(["x"]));
     assert_eq!(workspace.history("a")[1]["event"], "updated");
     workspace.run("card", &["update", "a", "--no-title"]).exits(64).complains("--no-title");
     workspace.run("card", &["update", "a", "--status", "completed"]).ok();
@@ -190,7 +195,13 @@ fn put_takes_a_whole_card_if_nobody_wrote_it_since() {
     workspace.run_with("card", &["put", "nobody"], &current.to_string().replace("\"a\"", "\"nobody\"")).exits(66);
     assert_eq!(workspace.card("a"), current);
     assert_eq!(put(&current).exits(0).one()["revision"], 2, "nothing changed, nothing written");
-    put(&changed("status", "completed".into())).ok();
+    let live = json!({"attempt": 1, "token": "t", "host": "h", "pid": 1, "started_at": "2026-11-30T01:00:00Z"});
+    let mut running = current.clone();
+    running["attempt"] = 1.into();
+    running["run"] = live;
+    workspace.put_card("a", &running.to_string());
+    running["status"] = "completed".into();
+    assert_eq!(put(&running).exits(0).one().get("run"), None);
     put(&workspace.card("a")).exits(77).complains("never changes again");
 }
 
@@ -281,7 +292,10 @@ fn the_predecessors_words_are_accepted() {
     assert_eq!(workspace.run("card", &["update", "a", "--safe-to-retry"]).ok().one()["manual_phases"], json!([]));
     workspace.run("checkpoint", &["a", "--phase", "send", "--no-safe-to-retry", "--notes", "n"]).ok();
     assert_eq!((&workspace.card("a")["manual_phases"], &workspace.card("a")["notes"]), (&json!(["send"]), &json!("n")));
-    workspace.run("card", &["update", "a", "--resume-command", "make 'all"]).exits(64).complains("has a quote that does not end");
+    workspace
+        .run("card", &["update", "a", "--resume-command", "make 'all"])
+        .exits(64)
+        .complains("has a quote or a backslash that does not end");
     workspace.run("card", &["update", "a", "--resume-command", " "]).exits(64).complains("the command is empty");
     let card = workspace.run("card", &["update", "a", "--no-resume-command"]).ok().one();
     assert!(card.get("resume_argv").is_none() && card.get("cwd").is_none() && card.get("path").is_none());
@@ -363,6 +377,9 @@ fn a_predecessors_card_lives_on_without_losing_a_field() {
     workspace.put_card("b", blocked);
     assert_eq!(workspace.run("watch", &[]).ok().one()["reason"], "blocked");
     assert_eq!(workspace.run("card", &["list", "--status", "needs_attention"]).ok().one()["id"], "b");
+    let card = workspace.run("card", &["update", "b", "--manual-phase", "pay"]).ok().one();
+    assert_eq!(card["manual_phases"], json!(["send", "pay"]));
+    assert_eq!(workspace.run("card", &["update", "b", "--no-manual-phase"]).ok().one()["manual_phases"], json!([]));
     let card = workspace.run("card", &["complete", "b"]).ok().one();
     assert_eq!((&card["status"], &card["x"], &card["safe_to_retry"]), (&json!("completed"), &json!([1]), &json!(false)));
     workspace.put_card("d", r#"{"id":"d","status":"done"}"#);

@@ -53,7 +53,7 @@ fn a_failed_link_is_named_to_every_task_behind_it() {
         assert_eq!(line["detail"], "it depends on b, which is cancelled");
     }
     fs::remove_file(workspace.card_path("f.json")).unwrap();
-    workspace.run("card", &["update", "e", "--depends-on", "f"]).ok();
+    workspace.run("card", &["update", "e", "--no-depends-on", "--depends-on", "f"]).ok();
     let lines = workspace.run("watch", &[]).ok().json();
     let line = lines.iter().find(|line| line["task_id"] == "e").unwrap();
     assert_eq!(
@@ -120,12 +120,24 @@ fn a_verified_artifact_that_changed_stops_an_attempt_before_anything_runs() {
     workspace.run("checkpoint", &["a", "--verified-artifact", "raw=raw.json"]).ok();
     workspace.run("card", &["approve", "a"]).ok();
     assert_eq!(resume()["outcome"], "progressed");
+    // A word for the phase is no word for the file.
+    fs::write(workspace.path("raw.json"), "[1]").unwrap();
+    workspace.run("card", &["update", "a", "--manual-phase", "collect"]).ok();
+    workspace.run("card", &["approve", "a"]).ok();
+    assert_eq!(resume()["reason"], "artifact_changed");
+    workspace.run("card", &["update", "a", "--no-manual-phase"]).ok();
+    workspace.run("checkpoint", &["a", "--verified-artifact", "raw=raw.json"]).ok();
+    workspace.run("card", &["approve", "a"]).ok();
+    assert_eq!(resume()["outcome"], "progressed");
     // Missing. A person may say so once, too.
     fs::remove_file(workspace.path("raw.json")).unwrap();
     assert_eq!(workspace.run("resume", &["a", "--force"]).ok().one()["reason"], "artifact_missing");
     workspace.run("card", &["approve", "a"]).ok();
     assert_eq!(resume()["outcome"], "progressed");
-    assert_eq!(workspace.lines("ran.txt").len(), 2);
+    assert_eq!(workspace.lines("ran.txt").len(), 3);
+    // A file that no artifact is any more holds nothing back.
+    workspace.run("checkpoint", &["a", "--artifact", "raw=other.json"]).ok();
+    assert_eq!(workspace.card("a")["artifact_digests"], json!({}));
     workspace.run("checkpoint", &["a", "--verified-artifact", "x=nowhere"]).exits(74).complains("No such file");
     workspace.run("checkpoint", &["a", "--verified-artifact", "x=."]).exits(74).complains("no regular file");
 }

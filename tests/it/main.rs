@@ -14,7 +14,6 @@ mod gates;
 mod pipeline;
 mod resume;
 mod schema;
-
 mod text;
 mod watch;
 mod workspace;

@@ -494,7 +494,9 @@ fn a_checkpoint_keeps_the_very_text_of_what_it_is_not_about() {
         assert_eq!(old, order.iter().collect::<Vec<_>>(), "{id}: fields keep their places");
         for name in new {
             match name.as_str() {
-                "revision" | "checkpoint_count" => assert_eq!(now[*name], 1, "{id}"),
+                "revision" => assert_eq!(now[*name], 1, "{id}"),
+                // Those that the card shows were counted by nobody yet.
+                "checkpoint_count" => assert_eq!(now[*name], card["checkpoints"].as_array().map_or(0, Vec::len) + 1, "{id}"),
                 "updated_at" | "last_checkpoint_at" => {}
                 "checkpoints" => assert_eq!(now[*name], with_checkpoint(&json!([]), &phase, &now["last_checkpoint_at"]), "{id}"),
                 "manual_phases" => assert_eq!((&now[*name], &card["safe_to_retry"]), (&json!([phase]), &json!(false)), "{id}"),

@@ -5,7 +5,7 @@ use shared::cli::Output;
 use shared::exit::{Error, Exit};
 use shared::facts::{Observer, cycle};
 use shared::id::TaskId;
-use shared::signal::number;
+use shared::signal::{detail, number};
 use shared::store::Store;
 use shared::verdict::{Verdict, minutes, silent_since};
 
@@ -66,7 +66,7 @@ fn object(store: &Store, found: &Found<'_>) -> Map<String, Value> {
         Verdict::Attention(attention) => {
             put("verdict", "needs_attention".into());
             put("reason", attention.reason.as_str().into());
-            put("detail", attention.detail.as_str().into());
+            put("detail", detail(card, attention).into());
         }
     }
     put("now", now.to_string().into());
