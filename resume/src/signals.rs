@@ -24,6 +24,8 @@ pub(crate) struct Signals {
     /// Those that `wait` has not returned yet.
     unheard: Vec<i32>,
     suspension: bool,
+    /// A child ended since `wait` last returned: whoever looked before that has to look again.
+    child_ended: bool,
 }
 
 /// Stops this process until somebody continues it.
@@ -40,7 +42,7 @@ impl Signals {
         let mut wanted = vec![SIGCHLD];
         wanted.extend([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(|signal| !ignored.contains(signal)));
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, wanted).map_err(|error| failed(&error))?;
-        Ok(Self { delivery, first: None, unheard: Vec::new(), suspension: false })
+        Ok(Self { delivery, first: None, unheard: Vec::new(), suspension: false, child_ended: false })
     }
 
     /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to end and
@@ -48,13 +50,15 @@ impl Signals {
     pub(crate) fn wait(&mut self, files: &[&dyn AsFd], at_most: Duration) -> Vec<i32> {
         self.gather();
         // What came while nobody waited is news, too.
-        let at_most = if self.unheard.is_empty() && !self.suspension { at_most } else { Duration::ZERO };
+        let is_news = !self.unheard.is_empty() || self.suspension || self.child_ended;
+        let at_most = if is_news { Duration::ZERO } else { at_most };
         let millis = u16::try_from(at_most.as_millis()).unwrap_or(u16::MAX).max(u16::from(!at_most.is_zero()));
         let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(self.delivery.get_read().as_fd(), PollFlags::POLLIN)];
         waited.extend(files.iter().map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN)));
         // An error is EINTR: a signal, which is asked for next.
         poll(&mut waited, PollTimeout::from(millis)).ok();
         self.gather();
+        self.child_ended = false;
         std::mem::take(&mut self.unheard)
     }
 
@@ -72,7 +76,7 @@ impl Signals {
     fn gather(&mut self) {
         for signal in self.delivery.pending() {
             match signal {
-                SIGCHLD => {}
+                SIGCHLD => self.child_ended = true,
                 SIGTSTP => self.suspension = true,
                 other => {
                     self.first.get_or_insert(other);
