@@ -594,7 +594,8 @@ fn three_hundred_megabytes_on_both_streams_block_nobody() {
     );
     add_task(&workspace, "b", &format!("head -c 1000000 /dev/zero >&2; {HANG}"));
     assert_eq!(workspace.run("resume", &["a"]).ok().one()["outcome"], "progressed");
-    let line = workspace.run("resume", &["b", "--output-limit", "999999", "--grace-seconds", "0.2"]).ok().one();
+    let line =
+        workspace.run("resume", &["b", "--output-limit", "999999", "--grace-seconds", "0.2", "--timeout-seconds", "60"]).ok().one();
     assert_eq!(line["outcome"], "output_limit", "{line}");
 }
 
