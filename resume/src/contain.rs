@@ -67,8 +67,9 @@ impl Target {
                 && !self.logs.iter().any(|log| lock::is_held(log))
                 && self.members().is_empty();
         }
-        // A group of zombies still answers; without /proc the leader's end and a group that is gone are all there is to see.
-        self.group.is_none_or(|group| killpg(group, None).is_err())
+        // A group of zombies still answers; without /proc the leader's end, a group that is gone and free locks are all there is
+        // to see.
+        self.group.is_none_or(|group| killpg(group, None).is_err()) && !self.logs.iter().any(|log| lock::is_held(log))
     }
 
     fn living_descendants(&self) -> Vec<Process> {
@@ -98,8 +99,11 @@ impl Target {
     }
 
     /// Asks them to end, then ends them. Returns those that are left.
+    ///
+    /// Gone are they when their locks are free, too: a supervisor that is being killed has lost its processes' list of files
+    /// before the last of its locks, and would be taken for a holder that cannot be found.
     pub(crate) fn end(&self, grace_seconds: f64, signals: &mut Signals) -> Vec<Pid> {
-        if self.members().is_empty() {
+        if self.is_gone(true) {
             return Vec::new();
         }
         self.signal(Signal::SIGTERM);
@@ -112,7 +116,7 @@ impl Target {
 
     fn wait_gone(&self, seconds: f64, signals: &mut Signals, killing: bool) {
         let start = Instant::now();
-        while !self.members().is_empty() && start.elapsed().as_secs_f64() < seconds {
+        while !self.is_gone(true) && start.elapsed().as_secs_f64() < seconds {
             let stopped = !signals.wait(&[], LOOK).is_empty();
             if stopped && !killing {
                 return;
