@@ -87,16 +87,10 @@ impl Policy {
         self.changes.push(Change::Command(words));
     }
 
-    /// Whether there is nothing to change.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-    }
-
     /// Whether a plain command was given.
     #[must_use]
     pub fn has_command(&self) -> bool {
-        self.changes.iter().any(|change| matches!(change, Change::Command(words) if !words.is_empty()))
+        self.commands() > 0
     }
 
     /// How many plain commands were given.
