@@ -7,7 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -105,12 +105,30 @@ impl Start<'_> {
         if !self.store.workspace().is_dir() {
             return format!("its folder {} is not there", self.store.workspace().display());
         }
-        let there = self.card.resume_adapter.as_ref().is_some_and(|adapter| Path::new(adapter).exists());
+        let adapter = self.card.resume_adapter.as_deref().map(Path::new);
         match error.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::ENOENT) if there => "its interpreter is not there; look at its first line".to_owned(),
+            Some(Errno::ENOENT) if adapter.is_some_and(Path::exists) => why_not_interpreted(adapter.and_then(first_line)),
             Some(Errno::ENOEXEC) => "it is neither a program nor a script with a #! line".to_owned(),
             _ => shared::exit::cause(error),
         }
+    }
+}
+
+/// The start of a file as far as the kernel reads it for an interpreter (256 bytes, execve(2)), to the end of the line.
+fn first_line(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    File::open(path).ok()?.take(256).read_to_end(&mut start).ok()?;
+    start.split(|byte| *byte == b'\n').next().map(|line| String::from_utf8_lossy(line).into_owned())
+}
+
+fn why_not_interpreted(first_line: Option<String>) -> String {
+    let line = first_line.unwrap_or_default();
+    if line.ends_with('\r') {
+        return "its first line ends with a carriage return; save it with Unix line ends".to_owned();
+    }
+    match line.strip_prefix("#!").and_then(|rest| rest.split_whitespace().next()) {
+        Some(interpreter) => format!("its first line names an interpreter that is not there: {interpreter}"),
+        None => "the loader that it needs is not there; it was built for another system".to_owned(),
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::ops::Deref;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -20,27 +19,10 @@ const HANG: &str = "while [ -e hold ]; do sleep 0.05; done";
 const WORK: &str = "\"$TASK_BIN/checkpoint\" \"$TASK_ID\" --message \"$TASK_ATTEMPT\" >&2";
 
 /// A workspace in which adapters hang, as long as the test runs.
-struct Holding(Workspace);
-
-impl Deref for Holding {
-    type Target = Workspace;
-
-    fn deref(&self) -> &Workspace {
-        &self.0
-    }
-}
-
-impl Drop for Holding {
-    fn drop(&mut self) {
-        // The workspace of a test that failed stays; what runs in it does not.
-        drop(fs::remove_file(self.path("hold")));
-    }
-}
-
-fn holding() -> Holding {
+fn holding() -> Workspace {
     let workspace = Workspace::new();
     fs::write(workspace.path("hold"), "").unwrap();
-    Holding(workspace)
+    workspace
 }
 
 fn create(workspace: &Workspace, id: &str, adapter: &Path, more: &[&str]) {
@@ -108,6 +90,19 @@ fn is_alive(pid: &str) -> bool {
 
 fn kill_by_pid(pid: &str) {
     kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).unwrap();
+}
+
+/// The living processes that carry such a cookie, with the cookie.
+fn carriers(prefix: &str) -> Vec<(String, String)> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.parse::<u32>().is_ok());
+    pids.filter_map(|pid| carried(&pid, prefix).map(|cookie| (pid, cookie))).collect()
+}
+
+fn carried(pid: &str, prefix: &str) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let entries = environment.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok());
+    entries.filter_map(|entry| entry.strip_prefix("TASK_ATTEMPT=")).find(|cookie| cookie.starts_with(prefix)).map(str::to_owned)
 }
 
 /// A process that is none of resume's business, in a group of its own. It notes each signal that it gets.
@@ -216,6 +211,47 @@ fn where_nobody_reaps_zombies_what_was_killed_is_gone_all_the_same() {
     assert_ne!(workspace.lines("zombies.txt"), ["0"], "somebody reaped them");
 }
 
+/// Numbers are given out anew after a restart of a container, or when they went round.
+#[test]
+fn strangers_under_the_pids_of_a_dead_attempt_and_its_supervisor_are_left_alone() {
+    if !has_tool("unshare") || !has_tool("mkfifo") {
+        return;
+    }
+    let workspace = holding();
+    let asks = "echo 5000 >/proc/sys/kernel/ns_last_pid";
+    if workspace.shell(&format!("unshare -Urpf --mount-proc sh -c '{asks}'")).status() != Some(0) {
+        return tests::skip("a new pid namespace, or choosing a pid in it, is not permitted");
+    }
+    add_task(&workspace, "a", &format!("[ ! -e calm ] || {{ {WORK}; exit; }}\necho $$ >pid.txt; {HANG}"));
+    // It starts no process of its own, whose number could be the wanted one.
+    let waits = "exec 3<>never.fifo; while :; do read line <&3; done";
+    workspace.write("stranger.sh", &format!("trap 'echo TERM >>signalled.txt' TERM\necho $$ >>strangers.txt\n{waits}\n"));
+    let wait_for =
+        |condition: &str| format!("tries=0; until {condition} || [ $tries -gt 3000 ]; do sleep 0.02; tries=$((tries + 1)); done\n");
+    workspace.write(
+        "inside.sh",
+        &format!(
+            "mkfifo never.fifo; resume a & supervisor=$!\n{}kill -KILL $supervisor; wait $supervisor\n\
+             leader=$(cat pid.txt); kill -KILL -$leader; {}\
+             echo $supervisor >dead.txt; echo $leader >>dead.txt\n\
+             for pid in $supervisor $leader; do\n\
+             echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid; setsid sh stranger.sh &\n{}done\n\
+             : >calm; watch >watch.out; resume --grace-seconds 0.3 <watch.out >resume.out\n\
+             for pid in $(cat strangers.txt); do kill -0 $pid && echo $pid >>alive.txt; done\n",
+            wait_for("[ -s pid.txt ]"),
+            wait_for("[ ! -e /proc/$leader ]"),
+            wait_for("grep -qsx $pid strangers.txt"),
+        ),
+    );
+    workspace.shell("unshare -Urpf --kill-child --mount-proc sh -c 'sh inside.sh; exit 0'").ok();
+    let dead = workspace.lines("dead.txt");
+    assert_eq!((dead.len(), workspace.lines("strangers.txt")), (2, dead.clone()), "they got other numbers");
+    let line = |name: &str| -> Value { serde_json::from_str(&workspace.lines(name)[0]).unwrap() };
+    assert_eq!(line("watch.out")["reason"], "attempt_died");
+    assert_eq!((&line("resume.out")["signal"], &line("resume.out")["outcome"]), (&json!("recovery"), &json!("progressed")));
+    assert_eq!((workspace.lines("alive.txt"), workspace.lines("signalled.txt")), (dead, vec![]));
+}
+
 #[test]
 fn two_hundred_daemons_that_hide_are_all_found() {
     if !has_proc() || !has_tool("setsid") {
@@ -246,6 +282,120 @@ fn two_hundred_daemons_that_hide_are_all_found() {
         }
     }
     panic!("two hundred daemons could not be started within a minute");
+}
+
+/// Stops the observer when the test ends, well or not.
+struct Watching<'a>(&'a AtomicBool);
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Two attempts that were alive at one time.
+fn overlaps(prefix: &str, watching: &AtomicBool) -> Vec<String> {
+    let mut found = Vec::new();
+    while watching.load(Ordering::Relaxed) {
+        let seen = carriers(prefix);
+        let newest = seen.iter().max_by_key(|(_, cookie)| number_of(cookie));
+        if let Some((_, newest)) = newest {
+            // An older one that still lives when a newer one was seen.
+            let older = seen.iter().filter(|(_, cookie)| number_of(cookie) < number_of(newest));
+            let both = older.filter(|(pid, cookie)| carried(pid, prefix).as_ref() == Some(cookie));
+            found.extend(both.map(|(_, cookie)| format!("{cookie} and {newest}")));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    found
+}
+
+fn number_of(cookie: &str) -> u64 {
+    cookie.split('/').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn attempts_never_overlap_however_often_their_supervisors_are_killed() {
+    if !has_proc() || !has_tool("flock") {
+        return;
+    }
+    const ROUNDS: u64 = 40;
+    let workspace = holding();
+    // Nobody else's, on the whole machine.
+    let id = format!("cut_{}", std::process::id());
+    let script = "exec 9>>mutex; flock -n 9 || echo \"$TASK_ATTEMPT\" >>overlaps.txt\n\
+                  trap '' TERM; echo \"$TASK_ATTEMPT\" >>begun.txt; n=0\n\
+                  while [ -e hold ]; do\n\
+                  \"$TASK_BIN/checkpoint\" $TASK_ID --message \"$TASK_ATTEMPT $n\" >/dev/null 2>&1\n\
+                  [ $? != 77 ] || echo \"$TASK_ATTEMPT\" >>late.txt\n\
+                  n=$((n+1)); sleep 0.02; done\n\
+                  \"$TASK_BIN/card\" complete $TASK_ID";
+    let adapter = workspace.write("adapter.sh", &format!("#!/bin/sh\n{script}\n"));
+    create(&workspace, &id, &adapter, &["--max-retries", "10000", "--max-failures", "10000", "--timeout-seconds", "0"]);
+    // Silent for whoever claims next.
+    let later = minutes_from_now(40);
+    let supervisor = |grace: &str| start(&workspace, &[&id, "--now", &later, "--grace-seconds", grace]);
+    // A supervisor until this is true, then none.
+    let until = |what: &str, grace: &str, condition: &dyn Fn() -> bool| {
+        let mut current = supervisor(grace);
+        eventually(what, || {
+            let met = condition();
+            if !met && !current.runs() {
+                current = supervisor(grace);
+            }
+            met
+        });
+        current.kill();
+    };
+    let attempt = || workspace.card(&id)["attempt"].as_u64().unwrap_or_default();
+    let has = |file: &str, number: u64| workspace.lines(file).iter().any(|cookie| number_of(cookie) == number);
+    let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
+    let mut random = u64::from(seed) | 1;
+    let watching = AtomicBool::new(true);
+    let prefix = format!("{id}/");
+    let seen = std::thread::scope(|scope| {
+        let observer = scope.spawn(|| overlaps(&prefix, &watching));
+        let stop = Watching(&watching);
+        // The kills fall into the time that a start takes here, and as much after it.
+        let begun = Instant::now();
+        until("the first attempt works", "0", &|| has("begun.txt", attempt()));
+        let longest = 2 * u64::try_from(begun.elapsed().as_millis()).unwrap().clamp(50, 500);
+        for round in 0..ROUNDS {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            if round % 5 == 4 {
+                // Two in a row are killed after the claim and before they could end the one before them, which lives and is fenced.
+                while !has("begun.txt", attempt()) {
+                    until("the newest attempt works", "0", &|| has("begun.txt", attempt()));
+                }
+                let old = attempt();
+                // Not the next number: a supervisor that was killed before its claim stood leaves logs, whose number is not used again.
+                for _ in 0..2 {
+                    let before = attempt();
+                    until("the next one is claimed", "30", &|| attempt() > before);
+                }
+                eventually("it is told that it is superseded", || has("late.txt", old));
+            } else {
+                let mut rivals: Vec<Background> =
+                    (0..1 + random % 2).map(|_| supervisor(["0", "0.1"][(random >> 8) as usize % 2])).collect();
+                std::thread::sleep(Duration::from_millis((random >> 16) % longest));
+                rivals.iter_mut().for_each(Background::kill);
+            }
+        }
+        drop(stop);
+        observer.join().unwrap()
+    });
+    assert_eq!(seen, [""; 0], "seed {seed}");
+    assert_eq!(workspace.lines("overlaps.txt"), [""; 0], "seed {seed}");
+    let begun = workspace.lines("begun.txt");
+    assert!(begun.len() >= 9, "only {} attempts began: seed {seed}", begun.len());
+    assert_eq!(begun.iter().collect::<BTreeSet<_>>().len(), begun.len(), "an attempt began twice: {begun:?}");
+    assert!(workspace.lines("late.txt").iter().collect::<BTreeSet<_>>().len() >= 8);
+    fs::remove_file(workspace.path("hold")).unwrap();
+    until("the task is finished", "0", &|| workspace.card(&id)["status"] == "completed");
+    eventually("nothing of it lives", || carriers(&prefix).is_empty());
+    assert_eq!(workspace.lines("overlaps.txt"), [""; 0], "seed {seed}");
 }
 
 /// Forty rounds when `TASK_TESTS_LONG` is set.
@@ -611,8 +761,8 @@ fn an_adapter_that_cannot_be_started_is_told_with_its_own_reason() {
         assert!(workspace.lines("ran.txt").is_empty(), "{spoil}");
     }
     let cases = [
-        ("#!/nowhere/sh\necho run >>ran.txt\n", "its interpreter is not there"),
-        ("#!/bin/sh\r\necho run >>ran.txt\r\n", "its interpreter is not there; look at its first line"),
+        ("#!/nowhere/sh\necho run >>ran.txt\n", "its first line names an interpreter that is not there: /nowhere/sh"),
+        ("#!/bin/sh\r\necho run >>ran.txt\r\n", "its first line ends with a carriage return; save it with Unix line ends"),
         ("echo run >>ran.txt\n", "it is neither a program nor a script with a #! line"),
         ("", "it is neither a program nor a script with a #! line"),
     ];
