@@ -21,6 +21,13 @@ test:
 	$(CARGO) test --locked --workspace --exclude tests --no-fail-fast
 	$(CARGO) test --locked --package tests --no-fail-fast
 
+# Why it can be trusted: layers of harm, each with a figure and a control; see tests/README.md. LAYERS names some of them.
+LAYERS =
+proof:
+	$(CARGO) build --release --locked --workspace --exclude tests --bins
+	$(CARGO) build --profile proof --locked --package tests --bins
+	"$(TARGET)/proof/proof" $(LAYERS)
+
 # What it costs, beside what people would use instead: figures of one run on one machine.
 bench:
 	$(CARGO) build --release --locked --workspace --exclude tests --bins
@@ -49,4 +56,4 @@ uninstall:
 clean:
 	$(CARGO) clean
 
-.PHONY: all demo test bench check install uninstall clean
+.PHONY: all demo test proof bench check install uninstall clean
