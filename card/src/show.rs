@@ -66,9 +66,10 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
     let mut rows = Vec::new();
     let mut exit = Exit::Done;
     let mut buffer = Vec::new();
-    for entry in store.list()? {
+    let listing = store.list()?;
+    for entry in listing.iter() {
         let id = entry.id_text();
-        let loaded = store.read_entry(&entry, &mut buffer).and_then(|bytes| Document::parse(bytes, &id).map_err(LoadError::Bad));
+        let loaded = store.read_entry(entry, &mut buffer).and_then(|bytes| Document::parse(bytes, &id).map_err(LoadError::Bad));
         match loaded {
             Ok((document, card)) => {
                 let status_fits = filter.statuses.is_empty() || filter.statuses.contains(&card.status);

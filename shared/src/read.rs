@@ -1,12 +1,14 @@
 //! Opens and reads a card's file without following links, without blocking, and never more than 4 MiB and a byte.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
+use nix::NixPath;
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 use nix::unistd::Uid;
 
 use crate::card::{BYTES_MAX, CardError, Fault};
@@ -44,27 +46,33 @@ impl LoadError {
     }
 }
 
-/// Reads a file that stands where a card would. `known_regular` = the listing told that it is a regular file; with
-/// `others_may_search` its owner and mode count.
+/// Reads a file that stands where a card would: in this folder, or at this absolute path. `known_regular` = the listing told that
+/// it is a regular file; with `others_may_search` its owner and mode count.
 ///
 /// # Errors
 /// `Missing`, or what is wrong with it as a sentence.
-pub(crate) fn card_file<'b>(
-    path: &Path,
+pub(crate) fn card_file<'b, P: NixPath + ?Sized>(
+    folder: BorrowedFd<'_>,
+    path: &P,
     known_regular: bool,
     others_may_search: bool,
     buffer: &'b mut Vec<u8>,
 ) -> Result<&'b [u8], LoadError> {
     let unreadable = |detail: String| LoadError::Bad(CardError::new(Fault::Unreadable, detail));
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits());
-    let mut file = options.open(path).map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOENT) => LoadError::Missing,
-        Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM) => LoadError::Ours(cause(&error)),
-        Some(Errno::ELOOP | Errno::EMLINK) => unreadable("it is a symbolic link, not a regular file".to_owned()),
-        Some(Errno::ENXIO) => unreadable("it is a socket, not a regular file".to_owned()),
-        _ => unreadable(cause(&error)),
-    })?;
+    let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let opened = loop {
+        match openat(folder, path, flags, Mode::empty()) {
+            Err(Errno::EINTR) => {}
+            opened => break opened,
+        }
+    };
+    let mut file = File::from(opened.map_err(|error| match error {
+        Errno::ENOENT => LoadError::Missing,
+        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => LoadError::Ours(cause(&error.into())),
+        Errno::ELOOP | Errno::EMLINK => unreadable("it is a symbolic link, not a regular file".to_owned()),
+        Errno::ENXIO => unreadable("it is a socket, not a regular file".to_owned()),
+        _ => unreadable(cause(&error.into())),
+    })?);
     if !known_regular || others_may_search {
         let meta = file.metadata().map_err(|error| unreadable(cause(&error)))?;
         if let Some(kind) = kind_of(&meta) {

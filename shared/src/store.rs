@@ -8,13 +8,14 @@
 //! Invariants: a card is only ever written from what was read under the lock; what is written
 //! parses as a card; the revision grows by one with each write; a new card never replaces one.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
+use nix::fcntl::AT_FDCWD;
 use nix::unistd::{Uid, User};
 use serde_json::Value;
 
@@ -24,6 +25,7 @@ use crate::durable::{self, ReplaceError};
 use crate::exit::{Error, Exit, cause};
 use crate::history::{self, Event};
 use crate::id::TaskId;
+use crate::listing::{Entry, Listing};
 use crate::lock::UpdateLock;
 use crate::read;
 pub use crate::read::LoadError;
@@ -39,23 +41,6 @@ pub struct Store {
     owner: Uid,
     others_may_search: bool,
     clock: Clock,
-}
-
-/// A card file as the folder lists it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    name: OsString,
-    /// False when the listing did not tell that it is a regular file.
-    regular: bool,
-}
-
-impl Entry {
-    /// The file's name without `.json`; a task ID if it is valid.
-    #[must_use]
-    pub fn id_text(&self) -> String {
-        let name = self.name.to_string_lossy();
-        name.strip_suffix(".json").unwrap_or(&name).to_owned()
-    }
 }
 
 impl Store {
@@ -126,39 +111,24 @@ impl Store {
     ///
     /// # Errors
     /// `Io` when the folder cannot be listed; one that does not exist is empty.
-    pub fn list(&self) -> Result<Vec<Entry>, Error> {
-        let failed = |error: &io::Error| Error::io(format!("cannot list {}: {}", self.folder.display(), cause(error)));
-        let listing = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            listing => listing.map_err(|error| failed(&error))?,
-        };
-        let mut entries = Vec::new();
-        for entry in listing {
-            let entry = entry.map_err(|error| failed(&error))?;
-            let name = entry.file_name();
-            if name.as_encoded_bytes().ends_with(b".json") && !name.as_encoded_bytes().starts_with(b".") {
-                let regular = entry.file_type().is_ok_and(|kind| kind.is_file());
-                entries.push(Entry { name, regular });
-            }
-        }
-        entries.sort_unstable();
-        Ok(entries)
+    pub fn list(&self) -> Result<Listing, Error> {
+        Listing::read(&self.folder).map_err(|error| Error::io(format!("cannot list {}: {}", self.folder.display(), cause(&error))))
     }
 
     /// Reads a listed card's bytes; the buffer is kept for the next one.
     ///
     /// # Errors
     /// `Missing` when it went away since the listing.
-    pub fn read_entry<'b>(&self, entry: &Entry, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
-        self.read(&entry.name, entry.regular, buffer)
+    pub fn read_entry<'b>(&self, entry: Entry<'_>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
+        read::card_file(entry.folder, entry.name, entry.regular, self.others_may_search, buffer)
     }
 
     /// The same without trusting the listing or a short read.
     ///
     /// # Errors
     /// As `read_entry`.
-    pub fn read_entry_carefully<'b>(&self, entry: &Entry, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
-        self.read(&entry.name, false, buffer)
+    pub fn read_entry_carefully<'b>(&self, entry: Entry<'_>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
+        read::card_file(entry.folder, entry.name, false, self.others_may_search, buffer)
     }
 
     /// Loads a card, everything in it checked.
@@ -167,7 +137,7 @@ impl Store {
     /// See `LoadError`.
     pub fn load(&self, id: &TaskId) -> Result<(Document, Card), LoadError> {
         let mut buffer = Vec::new();
-        let bytes = self.read(OsStr::new(&format!("{id}.json")), false, &mut buffer)?;
+        let bytes = self.read(&format!("{id}.json"), &mut buffer)?;
         Document::parse(bytes, id.as_str()).map_err(LoadError::Bad)
     }
 
@@ -250,7 +220,7 @@ impl Store {
     #[must_use]
     pub fn read_private(&self, name: &str) -> Vec<u8> {
         let mut buffer = Vec::new();
-        self.read(OsStr::new(name), false, &mut buffer).map(<[u8]>::to_vec).unwrap_or_default()
+        self.read(name, &mut buffer).map(<[u8]>::to_vec).unwrap_or_default()
     }
 
     fn history_path(&self, id: &TaskId) -> PathBuf {
@@ -266,8 +236,8 @@ impl Store {
         Ok(())
     }
 
-    fn read<'b>(&self, name: &OsStr, known_regular: bool, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
-        read::card_file(&self.folder.join(name), known_regular, self.others_may_search, buffer)
+    fn read<'b>(&self, name: &str, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], LoadError> {
+        read::card_file(AT_FDCWD, self.folder.join(name).as_path(), false, self.others_may_search, buffer)
     }
 }
 

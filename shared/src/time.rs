@@ -4,6 +4,7 @@
 //! calendar. Reading refuses what RFC 3339 refuses; a time without an offset is read as UTC.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use time::OffsetDateTime;
@@ -38,6 +39,9 @@ impl Timestamp {
     pub fn parse(text: &str) -> Result<(Self, bool), String> {
         let bad = || format!("{text:?} is no RFC 3339 time such as 2026-11-30T01:00:00Z");
         let bytes = text.as_bytes();
+        if let Some(ms) = usual(bytes) {
+            return Ok((Self(ms), false));
+        }
         if bytes.len() < 19 || bytes.len() > 40 || !matches!(bytes[10], b'T' | b't' | b' ') {
             return Err(bad());
         }
@@ -76,6 +80,37 @@ impl Timestamp {
     pub fn stamp(self) -> String {
         self.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect()
     }
+}
+
+/// Milliseconds of a time in the form that is written here, `2026-11-30T01:00:00Z`: a card holds many. Whatever is unusual about
+/// it, a leap second for example, is left to the library.
+fn usual(text: &[u8]) -> Option<i64> {
+    let number = |range: Range<usize>| -> Option<i64> {
+        text[range].iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
+    };
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'Z')];
+    if text.len() != 20 || marks.iter().any(|(index, mark)| text[*index] != *mark) {
+        return None;
+    }
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days_of_month = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=days_of_month).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // Years that begin in March, so that the leap day is the last one of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days_before =
+        365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (153 * month + 2) / 5 + day - 1;
+    // From 1 March of year 0 to 1970.
+    let days = days_before - 719_468;
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000)
 }
 
 /// Seconds to milliseconds, saturating; NaN is 0.
@@ -143,6 +178,26 @@ mod tests {
 
     fn at(text: &str) -> Timestamp {
         Timestamp::parse(text).unwrap().0
+    }
+
+    #[test]
+    fn the_usual_form_is_read_as_the_library_reads_it() {
+        let by_library = |text: &str| OffsetDateTime::parse(text, &Rfc3339).map(|time| time.unix_timestamp() * 1000).ok();
+        let mut read = 0;
+        for (year, month, day) in
+            (0..=9999).flat_map(|year| (0..=13).flat_map(move |month| [0, 1, 28, 29, 30, 31, 32].map(|day| (year, month, day))))
+        {
+            let text = format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", year % 24, month * 4, day);
+            let usual = usual(text.as_bytes());
+            assert_eq!(usual, by_library(&text), "{text}");
+            read += usize::from(usual.is_some());
+        }
+        assert!(read > 10_000, "{read}");
+        for other in
+            ["2026-11-30T24:00:00Z", "2026-11-30T01:60:00Z", "2026-11-30t01:00:00Z", "2026-11-30T01:00:60Z", "2026-11-30T01:00:0Z"]
+        {
+            assert_eq!(usual(other.as_bytes()), None, "{other}");
+        }
     }
 
     #[test]

@@ -53,6 +53,35 @@ fn the_lines_have_the_fields_that_readers_rely_on() {
     assert_eq!(workspace.run("watch", &[]).json()[1]["last_checkpoint"], at);
 }
 
+/// A folder that is large enough for several threads.
+#[test]
+fn in_a_large_folder_the_lines_come_in_the_order_of_the_names_and_none_is_missing() {
+    let workspace = with_silent_task();
+    let silent = workspace.card("silent");
+    let mut expected = vec!["silent".to_owned()];
+    for number in 0..5000 {
+        let id = format!("t{:04}", (number * 1_237) % 5_000);
+        let mut card = silent.clone();
+        card["task_id"] = id.as_str().into();
+        match number % 10 {
+            0 => expected.push(id.clone()),
+            // What is broken is read again, and told last.
+            1 if number % 1_000 == 1 => card["status"] = "sleeping".into(),
+            _ => card["status"] = "completed".into(),
+        }
+        workspace.put_card(&id, &card.to_string());
+    }
+    expected.sort();
+    let lines = workspace.run("watch", &[]).ok().is_quiet().json();
+    let (broken, due): (Vec<&Value>, Vec<&Value>) = lines.iter().partition(|line| line["reason"] == "card_invalid");
+    let ids: Vec<&str> = due.iter().filter_map(|line| line["task_id"].as_str()).collect();
+    assert_eq!((ids, broken.len()), (expected.iter().map(String::as_str).collect(), 5));
+    assert_eq!(lines[lines.len() - 5..].iter().collect::<Vec<_>>(), broken);
+    assert_eq!(workspace.run("watch", &["--explain"]).ok().json().len(), 5001);
+    // Whoever has read enough ends it.
+    assert_eq!(workspace.shell("watch | head -n 1").ok().is_quiet().one()["task_id"], "silent");
+}
+
 #[test]
 fn formats_and_exit_status() {
     let workspace = with_silent_task();

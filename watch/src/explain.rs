@@ -10,15 +10,15 @@ use shared::store::Store;
 use shared::verdict::{Verdict, minutes, silent_since};
 
 use crate::args::Wanted;
-use crate::look::{Found, look_at_all, look_at_one};
+use crate::look::{Found, Judged, look_at_all, look_at_one};
 
 /// Prints one object a card.
 pub(crate) fn explain(store: &Store, observer: &Observer, id: Option<&TaskId>, wanted: &Wanted) -> Result<Exit, Error> {
     let mut output = Output::new();
     let mut needs_person = false;
-    let mut visit = |found: Found<'_>| {
-        if let (Found::Judged { card, .. }, Some(wanted)) = (&found, &wanted.task_type)
-            && card.task_type != *wanted
+    let mut visit = |found: Found| {
+        if let (Found::Judged(judged), Some(wanted)) = (&found, &wanted.task_type)
+            && judged.card.task_type != *wanted
         {
             return Ok(true);
         }
@@ -29,16 +29,16 @@ pub(crate) fn explain(store: &Store, observer: &Observer, id: Option<&TaskId>, w
     };
     match id {
         Some(id) => look_at_one(store, observer, id, &mut visit)?,
-        None => look_at_all(store, observer, &mut visit)?,
+        None => look_at_all(store, observer, true, &mut visit)?,
     }
     output.finish()?;
     Ok(if wanted.exit_status && needs_person { Exit::NeedsPerson } else { Exit::Done })
 }
 
-fn object(store: &Store, found: &Found<'_>) -> Map<String, Value> {
+fn object(store: &Store, found: &Found) -> Map<String, Value> {
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    let (card, facts, verdict, now) = match found {
+    let Judged { card, facts, verdict, now } = match found {
         Found::Broken { id_text, error } => {
             put("task_id", id_text.as_str().into());
             put("verdict", "needs_attention".into());
@@ -46,7 +46,7 @@ fn object(store: &Store, found: &Found<'_>) -> Map<String, Value> {
             put("detail", error.detail.as_str().into());
             return object;
         }
-        Found::Judged { card, facts, verdict, now } => (card, facts, verdict, now),
+        Found::Judged(judged) => &**judged,
     };
     put("task_id", card.task_id().into());
     match verdict {

@@ -13,7 +13,7 @@ use shared::store::Store;
 use shared::verdict::Verdict;
 
 use crate::args::{Format, Wanted};
-use crate::look::{Found, look_at_all};
+use crate::look::{Found, Judged, look_at_all};
 
 /// Looks at all cards and prints what they need.
 pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wanted: &Wanted) -> Result<Exit, Error> {
@@ -22,7 +22,7 @@ pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wa
     let screen = Screen::of_stdout();
     let mut collected = Vec::new();
     let mut needs_person = false;
-    let looked = look_at_all(store, observer, &mut |found| {
+    let looked = look_at_all(store, observer, false, &mut |found| {
         let Some(line) = line(store.folder(), &found, wanted.task_type.as_deref()) else { return Ok(true) };
         needs_person |= line.needs_person();
         match format {
@@ -43,12 +43,13 @@ pub(crate) fn print(store: &Store, observer: &Observer, last_pass: &LastPass, wa
 }
 
 /// The line for a card, if it is not quiet and of the wanted type. Of a broken card nobody knows the type.
-fn line(folder: &Path, found: &Found<'_>, task_type: Option<&str>) -> Option<Line> {
+fn line(folder: &Path, found: &Found, task_type: Option<&str>) -> Option<Line> {
     match found {
         Found::Broken { id_text, error } => {
             Some(signal::broken(id_text, error, &folder.join(format!("{id_text}.json")).to_string_lossy()))
         }
-        Found::Judged { card, facts, verdict, now } => {
+        Found::Judged(judged) => {
+            let Judged { card, facts, verdict, now } = &**judged;
             if task_type.is_some_and(|wanted| wanted != card.task_type) {
                 return None;
             }
@@ -63,9 +64,9 @@ fn line(folder: &Path, found: &Found<'_>, task_type: Option<&str>) -> Option<Lin
 }
 
 /// With the title that a person knows the task by.
-fn titled(line: Line, found: &Found<'_>) -> Line {
+fn titled(line: Line, found: &Found) -> Line {
     match found {
-        Found::Judged { card, .. } if !line.0.contains_key("title") => line.with("title", card.title.as_str()),
+        Found::Judged(judged) if !line.0.contains_key("title") => line.with("title", judged.card.title.as_str()),
         _ => line,
     }
 }

@@ -1,6 +1,4 @@
-//! What supervision costs, beside what people would use instead. Prints one table; all rows of one run on one machine.
-//!
-//! `make bench` runs it with the release programs. Figures are for comparison within a run, never a test.
+//! What supervision costs: an attempt, the end of a deadline, waiting.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,6 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tests::{Background, Workspace, eventually};
+
+use crate::measure::{median, seconds};
 
 /// Attempts, or commands, of the first row.
 const COMMANDS: usize = 200;
@@ -18,16 +18,15 @@ const ROUNDS: usize = 5;
 /// How long an idle supervisor is watched.
 const IDLE: Duration = Duration::from_secs(30);
 
-fn main() -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "what                                                  measured      beside it     ratio")?;
-    overhead(&mut out)?;
-    deadline(&mut out)?;
-    idle(&mut out)
+pub(crate) fn bench(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nsupervision                                             measured     beside it    ratio")?;
+    overhead(out)?;
+    deadline(out)?;
+    idle(out)
 }
 
 /// N trivial commands, each supervised and recorded, beside `xargs -P` with `timeout`.
-fn overhead(out: &mut impl Write) -> io::Result<()> {
+fn overhead(out: &mut dyn Write) -> io::Result<()> {
     let ids: Vec<String> = (0..COMMANDS).map(|number| format!("t{number}")).collect();
     let mut ours = Vec::new();
     let mut theirs = Vec::new();
@@ -52,7 +51,7 @@ fn overhead(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// From the end of the grace to the last of eleven processes gone that ignore TERM.
-fn deadline(out: &mut impl Write) -> io::Result<()> {
+fn deadline(out: &mut dyn Write) -> io::Result<()> {
     const TIMEOUT: f64 = 0.5;
     const GRACE: f64 = 0.5;
     let mut late = Vec::new();
@@ -79,7 +78,7 @@ fn deadline(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// The processor time of a supervisor whose attempt does nothing.
-fn idle(out: &mut impl Write) -> io::Result<()> {
+fn idle(out: &mut dyn Write) -> io::Result<()> {
     let workspace = Workspace::new();
     let adapter = workspace.write("adapter.sh", "#!/bin/sh\n: >runs\nwhile [ -e hold ]; do sleep 1; done\n");
     workspace.write("hold", "");
@@ -111,17 +110,6 @@ fn ticks(pid: u32) -> f64 {
     number(11) + number(12)
 }
 
-fn row(out: &mut impl Write, what: &str, ours: f64, theirs: f64) -> io::Result<()> {
+fn row(out: &mut dyn Write, what: &str, ours: f64, theirs: f64) -> io::Result<()> {
     writeln!(out, "{what:<52} {ours:>8.3} s    {theirs:>8.3} s    {:>5.1}x", ours / theirs)
-}
-
-fn seconds(work: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    work();
-    start.elapsed().as_secs_f64()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -1,0 +1,114 @@
+//! The card files of a folder, by name: one arena for all names, and the folder held open, so that
+//! a card costs three system calls on a short path and no allocation.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
+use nix::sys::stat::Mode;
+
+/// Files that are cards, or stand where one would, ascending by name.
+#[derive(Debug, Default)]
+pub struct Listing {
+    folder: Option<OwnedFd>,
+    /// All names, each with its NUL.
+    names: Vec<u8>,
+    spans: Vec<Span>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    /// A file's name has at most 255 bytes (`NAME_MAX`).
+    length: u8,
+    regular: bool,
+}
+
+/// A card file as the folder lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'l> {
+    pub(crate) folder: BorrowedFd<'l>,
+    pub(crate) name: &'l CStr,
+    /// False when the listing did not tell that it is a regular file.
+    pub(crate) regular: bool,
+}
+
+impl<'l> Entry<'l> {
+    /// The file's name without `.json`; a task ID if it is valid.
+    #[must_use]
+    pub fn id_text(&self) -> Cow<'l, str> {
+        let name = self.name.to_bytes();
+        String::from_utf8_lossy(name.strip_suffix(b".json").unwrap_or(name))
+    }
+}
+
+impl Listing {
+    /// Lists a folder; one that is not there has none.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let folder = match open(path, flags, Mode::empty()) {
+            Err(Errno::ENOENT) => return Ok(Self::default()),
+            folder => folder?,
+        };
+        let mut listing = Self::default();
+        for entry in Dir::from_fd(folder.try_clone()?)?.iter() {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name.to_bytes().ends_with(b".json") && !name.to_bytes().starts_with(b".") {
+                listing.push(name, entry.file_type() == Some(Type::File))?;
+            }
+        }
+        let names = &listing.names;
+        listing.spans.sort_unstable_by(|one, other| one.bytes(names).cmp(other.bytes(names)));
+        listing.folder = Some(folder);
+        Ok(listing)
+    }
+
+    fn push(&mut self, name: &CStr, regular: bool) -> io::Result<()> {
+        let too_many = |_| io::Error::other("its files' names are too many or too long");
+        let start = u32::try_from(self.names.len()).map_err(too_many)?;
+        let length = u8::try_from(name.count_bytes()).map_err(too_many)?;
+        self.names.extend_from_slice(name.to_bytes_with_nul());
+        self.spans.push(Span { start, length, regular });
+        Ok(())
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Entry<'_>> {
+        let span = self.spans.get(index)?;
+        let folder = self.folder.as_ref()?.as_fd();
+        let start = span.start as usize;
+        let name = CStr::from_bytes_with_nul(self.names.get(start..=start + usize::from(span.length))?).ok()?;
+        Some(Entry { folder, name, regular: span.regular })
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+}
+
+impl Span {
+    fn bytes<'n>(&self, names: &'n [u8]) -> &'n [u8] {
+        let start = self.start as usize;
+        &names[start..start + usize::from(self.length)]
+    }
+}
