@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""Run cards for scripts that were written for the Python task runtime.
+
+This file keeps the names of that runtime: its commands (task_runtime.py create, checkpoint, ...)
+and its functions (load_card, save_card, append_history, now_iso, ...). All work is done by the
+programs card, checkpoint and watch. Standard library only, Python 3.8 or later; importing it
+starts nothing and touches no file.
+
+How a card looks here. A card is given with the names of that runtime: "id", "meta", status
+"done" and "blocked", artifacts as {"name": "path"}. Artifacts can also be asked for by phase:
+card["artifacts"]["phase_collect"]["raw"]. A task between two attempts is "running".
+
+How a card is saved. save_card never writes the card that it is given. It takes what the caller
+changed since load_card, puts that into the card as it is now, and writes the result if nobody
+wrote meanwhile; else it looks again. So what others recorded in between (checkpoints, history,
+artifacts, any field that the caller left alone) stays. The version that the caller started from
+is found by the card's "revision": a card keeps it when it is copied. An attempt that a newer one
+has replaced cannot save: Refused is raised, and nothing was changed.
+"""
+
+import copy
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections import OrderedDict
+from datetime import datetime, timezone
+from pathlib import Path
+
+# A script that has loaded this file by its path has no other way to what stands beside it.
+if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+from task_runtime_merge import (  # noqa: E402
+    DISPATCHER, FORMER_STATUS, HISTORY_MAX, TODAYS_STATUS, adopt, flat_artifacts, merge, parse_iso,
+)
+
+PROGRAMS = ("card", "checkpoint", "watch", "resume")
+BASES_MAX = 64
+SAVE_PATIENCE_SECONDS = 60
+
+# Fields that scripts may look at in every card.
+DEFAULTS = {
+    "revision": 0, "task_type": "", "title": "", "mode": "full", "owner_skill": "", "phase": "", "notes": "",
+    "created_at": None, "updated_at": None, "last_checkpoint_at": None, "allow_auto_resume": False,
+    "retry_count": 0, "resume_adapter": None, "history": [], "checkpoints": [], "watchdog": {},
+}
+TIMES = ("created_at", "updated_at", "last_checkpoint_at")
+
+
+class TaskRuntimeError(Exception):
+    """Something could not be done; the text says what, and why."""
+
+
+class TaskNotFound(TaskRuntimeError):
+    """There is no such task."""
+
+
+class Busy(TaskRuntimeError):
+    """Somebody else is writing, or wrote meanwhile: try again."""
+
+
+class Refused(TaskRuntimeError):
+    """Not allowed: a newer attempt has this task, or its status does not allow the change. Nothing was changed."""
+
+
+ERRORS = {66: TaskNotFound, 75: Busy, 77: Refused}
+
+
+# Where everything is
+
+def _find_workspace():
+    """The workspace and its card folder, searched as the programs do it; last, the folder that holds scripts/."""
+    cards = os.environ.get("TASK_RUNS_DIR")
+    if cards:
+        folder = Path(os.path.abspath(cards))
+        return (folder.parent.parent if folder.parts[-2:] == ("data", "task-runs") else folder.parent), folder
+    named = os.environ.get("OPENCLAW_WORKSPACE") or os.environ.get("OPENCLAW_WORKSPACE_DIR")
+    found = Path(os.path.abspath(os.path.expanduser(named) if named else Path(__file__).absolute().parent.parent))
+    return found, found / "data" / "task-runs"
+
+
+WORKSPACE, TASK_RUNS_DIR = _find_workspace()
+
+
+def _find_programs():
+    """The folder of the programs. One that has all of them: a "watch" alone on the PATH is another program."""
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders = [str(Path(__file__).absolute().parent.parent / "bin"), os.environ.get("TASK_BIN"), *path]
+    for folder in filter(None, folders):
+        if all(shutil.which(name, path=folder) for name in PROGRAMS):
+            return folder
+    raise TaskRuntimeError("cannot find the programs %s: not in %s, TASK_BIN or PATH" % (", ".join(PROGRAMS), folders[0]))
+
+
+def command(program, *args):
+    """The words that run one of the programs in this workspace."""
+    place = [] if os.environ.get("TASK_RUNS_DIR") else ["--workspace", str(WORKSPACE)]
+    return [os.path.join(_find_programs(), program), *args, *place]
+
+
+def run(program, *args, stdin=""):
+    """Runs a program to its end and returns its stdout. TaskRuntimeError with what it said when it fails."""
+    folder = str(WORKSPACE) if WORKSPACE.is_dir() else None
+    done = subprocess.run(command(program, *args), input=stdin.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+    said = done.stderr.decode(errors="replace").strip()
+    if done.returncode == 66:
+        said = "task not found: " + said
+    if done.returncode != 0:
+        raise ERRORS.get(done.returncode, TaskRuntimeError)(said or "%s: exit status %d" % (program, done.returncode))
+    return done.stdout.decode()
+
+
+def sanitize_task_id(value):
+    """An ID from free text, as the older runtime made them."""
+    cleaned = re.sub(r"-{2,}", "-", re.sub(r"[^a-zA-Z0-9._-]+", "-", str(value).strip())).strip("-")
+    if not cleaned:
+        raise ValueError("task id is empty after sanitization")
+    return cleaned.lower()
+
+
+def known_id(value):
+    """The ID as it is given, or as the older runtime would have written it if only that card exists."""
+    text, cleaned = str(value), sanitize_task_id(value)
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) is None:
+        return cleaned
+    return cleaned if _card_path(cleaned).exists() and not _card_path(text).exists() else text
+
+
+def _card_path(task_id):
+    return TASK_RUNS_DIR / (task_id + ".json")
+
+
+def task_path(task_id):
+    """The card's file."""
+    return _card_path(known_id(task_id))
+
+
+def resolve_workspace_path(value):
+    """A path with ~ and variables replaced; a relative one is in the workspace."""
+    if not value or not str(value).strip():
+        return None
+    return str(WORKSPACE / os.path.expandvars(os.path.expanduser(str(value).strip())))
+
+
+# Time
+
+def now_iso():
+    """The time now, as cards hold it. With "+00:00": older Pythons cannot read a "Z"."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def seconds_since_checkpoint(card):
+    """How long ago the task's last sign of life is, in whole seconds."""
+    at = parse_iso(card.get("last_checkpoint_at") or card.get("created_at") or card.get("updated_at"))
+    return None if at is None else max(0, int((datetime.now(timezone.utc) - at).total_seconds()))
+
+
+# A card as scripts see it
+
+class Artifacts(dict):
+    """Artifacts listed by name or by phase; what is not listed is found all the same."""
+
+    def __init__(self, listed, also):
+        super().__init__(listed)
+        self.also = also
+
+    def __missing__(self, name):
+        return self.also[name]
+
+    def __contains__(self, name):
+        return super().__contains__(name) or name in self.also
+
+    def get(self, name, default=None):
+        return self[name] if name in self else default
+
+    def setdefault(self, name, default=None):
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+
+class RunCard(dict):
+    """A card whose fields are attributes, too: card.phase is card["phase"]. Artifacts are listed by phase."""
+
+    def __getattr__(self, name):
+        key = {"metadata": "meta"}.get(name, name)
+        if key not in self:
+            raise AttributeError("the card has no field %r" % name)
+        return self[key]
+
+    def __setattr__(self, name, value):
+        self[{"metadata": "meta"}.get(name, name)] = value
+
+    def __delattr__(self, name):
+        self.pop({"metadata": "meta"}.get(name, name), None)
+
+
+def _view(card, by_phase=False):
+    """What scripts see of a card."""
+    card = copy.deepcopy(card)
+    view = {name: copy.deepcopy(value) for name, value in DEFAULTS.items()}
+    view.update(card)
+    view["id"] = card["task_id"]
+    view["meta"] = view.pop("metadata", {})
+    view["status"] = FORMER_STATUS.get(card["status"], card["status"])
+    view["safe_to_retry"] = view["phase"] not in view.get("manual_phases", [])
+    groups, (flat, _) = card.get("artifacts", {}), flat_artifacts(card)
+    view["artifacts"] = Artifacts(groups, flat) if by_phase else Artifacts(flat, groups)
+    view.pop("artifact_values", None)
+    argv = [] if view["resume_adapter"] else card.get("resume_argv", card.get("resume_command_argv", []))
+    if view["resume_adapter"]:
+        argv = ["python3", str(WORKSPACE / "scripts" / DISPATCHER), "--task-id", card["task_id"]]
+    view["resume_command_argv"] = list(argv)
+    view["resume_command"] = " ".join(map(shlex.quote, argv)) or None
+    is_command = bool(argv) and not view["resume_adapter"]
+    view.setdefault("stale_after_minutes", 0 if is_command else 30)
+    view.setdefault("max_retries", 3)
+    for name in TIMES:
+        if isinstance(view[name], str):
+            view[name] = re.sub(r"[zZ]$", "+00:00", view[name])
+    return RunCard(view) if by_phase else view
+
+
+# Reading and saving
+
+# The cards that were handed out, as they were then, by ID and revision.
+_bases = OrderedDict()
+
+
+def _fields(text):
+    """A JSON object's fields: each value with the very text that it was read from, so that what nobody changes keeps it."""
+    decode, fields, space = json.JSONDecoder().raw_decode, {}, re.compile(r"[\s,:]*")
+    index = space.match(text, text.index("{") + 1).end()
+    while text[index] != "}":
+        name, index = decode(text, index)
+        index = space.match(text, index).end()
+        value, end = decode(text, index)
+        fields[name] = (value, text[index:end])
+        index = space.match(text, end).end()
+    return fields
+
+
+def _values(fields):
+    return adopt({name: copy.deepcopy(value) for name, (value, _) in fields.items()})
+
+
+def _remember(card):
+    key = (card["task_id"], card.get("revision", 0))
+    _bases[key] = copy.deepcopy(card)
+    _bases.move_to_end(key)
+    while len(_bases) > BASES_MAX:
+        _bases.popitem(last=False)
+    return card
+
+
+def _read(task_id):
+    return _fields(run("card", "show", task_id, "--format", "json"))
+
+
+def load_card(task_id):
+    """The task's card as a dictionary. TaskNotFound when there is none."""
+    return _view(_remember(_values(_read(known_id(task_id)))))
+
+
+def load_run_card(task_id):
+    """The task's card as a RunCard."""
+    return _view(_remember(_values(_read(known_id(task_id)))), by_phase=True)
+
+
+def save_card(card):
+    """Saves what was changed in this card since it was loaded; see above. The card then is what was written. Returns its path.
+
+    Refused when a newer attempt has the task or the task is finished; TaskRuntimeError when the result is no card.
+    """
+    task_id = known_id(card.get("id") or card.get("task_id") or "")
+    until = time.monotonic() + SAVE_PATIENCE_SECONDS
+    pause = 0.01
+    while True:
+        try:
+            fields = _read(task_id)
+        except TaskNotFound:
+            _create_for(task_id, card)
+            fields = _read(task_id)
+        now = _values(fields)
+        base = _bases.get((task_id, card.get("revision", 0)), {})
+        merged = merge(base, _view(base) if base else {}, card, copy.deepcopy(now))
+        try:
+            if merged != now:
+                fields = _fields(run("card", "put", task_id, stdin=_text(merged, now, fields)))
+            break
+        except Busy:
+            if time.monotonic() > until:
+                raise
+            time.sleep(pause)
+            pause = min(2 * pause, 1)
+    _refresh(card, _view(_remember(_values(fields)), by_phase=isinstance(card, RunCard)))
+    return task_path(task_id)
+
+
+def update_run_card(task, changes=None, **more):
+    """Changes fields of a task: of the card that is given, with what was changed in it before, or of an ID. Returns the RunCard."""
+    card = task if isinstance(task, dict) else load_run_card(task)
+    for name, value in dict(changes or {}, **more).items():
+        name = {"metadata": "meta"}.get(name, name)
+        if name in ("artifacts", "meta", "context") and isinstance(value, dict):
+            card.setdefault(name, {}).update(value)
+        else:
+            card[name] = value
+    save_card(card)
+    return card if isinstance(card, RunCard) else load_run_card(card["id"])
+
+
+def history_entry(event, *, phase=None, status=None, message="", extra=None):
+    """One entry of a card's history."""
+    entry = {"at": now_iso(), "event": event, "phase": phase, "status": status, "message": message, "extra": extra}
+    return {name: value for name, value in entry.items() if value}
+
+
+def append_history(card, event, *, phase=None, status=None, message="", extra=None):
+    """Adds to the card's history; save_card writes it."""
+    if not isinstance(card.get("history"), list):
+        card["history"] = []
+    card["history"].append(history_entry(event, phase=phase, status=status, message=message, extra=extra))
+    del card["history"][:-HISTORY_MAX]
+
+
+def _text(merged, now, fields):
+    """The card as JSON. A field that is as it was read is written as it was read."""
+    parts = []
+    for name, value in merged.items():
+        same = name in fields and name in now and now[name] == value == fields[name][0]
+        text = fields[name][1] if same else json.dumps(value, ensure_ascii=False, allow_nan=False, default=os.fspath)
+        parts.append("%s: %s" % (json.dumps(name, ensure_ascii=False), text))
+    return "{%s}\n" % ",\n".join(parts)
+
+
+def _create_for(task_id, card):
+    """A card that a script made by itself: created, so that it can be saved."""
+    status = "pending" if card.get("status") == "pending" else "running"
+    run("card", "create", task_id, "--task-type", str(card.get("task_type") or "task"),
+        "--title", str(card.get("title") or task_id), "--status", status)
+
+
+def _refresh(old, new):
+    """Makes a dictionary or list what another one is, also within: a script may hold on to a part of its card."""
+    if isinstance(old, list):
+        old[:] = new
+        return
+    for name in [name for name in old if name not in new]:
+        del old[name]
+    for name, value in new.items():
+        mine = dict.get(old, name)
+        if name == "artifacts" and isinstance(mine, dict):
+            mine.update(value)
+            if isinstance(mine, Artifacts):
+                mine.also = value.also
+        elif isinstance(mine, (dict, list)) and isinstance(value, dict if isinstance(mine, dict) else list):
+            _refresh(mine, value)
+        else:
+            old[name] = value
+
+
+# What the commands tell of a card
+
+def list_cards(*, task_type=None, status=None):
+    """All cards, the last changed first. A status may be one of the older words."""
+    lines = run("card", "list", "--format", "jsonl", *(["--task-type", task_type] if task_type else []))
+    cards = [_view(_remember(_values(_fields(line)))) for line in lines.splitlines()]
+    cards = [card for card in cards if status in (None, "", card["status"], TODAYS_STATUS.get(status))]
+    return sorted(cards, key=lambda card: str(card["updated_at"] or ""), reverse=True)
+
+
+def make_result(card, path=None):
+    """A card's summary, as the commands print it."""
+    names = ("task_type", "title", "mode", "status", "phase", "retry_count", "max_retries", "allow_auto_resume", "stale_after_minutes")
+    result = {"task_id": card["id"], "task_path": str(path or task_path(card["id"]))}
+    result.update((name, card[name]) for name in names)
+    result["seconds_since_checkpoint"] = seconds_since_checkpoint(card)
+    result.update((name, card[name]) for name in ("artifacts", "resume_command", "resume_adapter", "watchdog"))
+    return result
+
+
+if __name__ == "__main__":
+    import task_runtime_commands
+    sys.exit(task_runtime_commands.main())
