@@ -82,9 +82,15 @@ def bring_back(task_id, timeout_seconds=None):
         line = lines[-1] if lines else {}
         report["error"] = line.get("detail") or line.get("reason") or "resume: exit status %d" % status
         return report, status
+    # A card that the attempt itself finished does not change any more: how the attempt ended is only in what resume printed.
+    line = next((line for line in lines if line.get("attempt") == attempt), {})
     outcome = after.get("outcome", {})
-    report.update(attempt=attempt, outcome=outcome.get("kind"), status=after["status"], phase=after["phase"])
-    report["ok"] = outcome.get("attempt") == attempt and outcome.get("exit_status") == 0
+    if outcome.get("attempt") != attempt:
+        outcome = {"kind": line.get("outcome"), "detail": line.get("detail"), "exit_status": line.get("exit_status")}
+        report["ok"] = line.get("signal") in ("recovery", "started")
+    else:
+        report["ok"] = outcome.get("exit_status") == 0
+    report.update(attempt=attempt, outcome=outcome["kind"], status=after["status"], phase=after["phase"])
     output = attempt_output(task_id, attempt, "out")
     if report["ok"]:
         report["result"] = _result(output)

@@ -74,12 +74,13 @@ def look(task_type=None, auto_resume=False, dry_run=False, timeout_seconds=None)
     """One pass: its report and the exit status of `resume`."""
     found = run("watch", "--format", "jsonl", *(["--task-type", task_type] if task_type else []))
     signals = [json.loads(line) for line in found.splitlines()]
+    every = list_cards(task_type=task_type)
+    before = after = {card["id"]: card for card in every}
     done, status = [], 0
     if auto_resume:
         limit = [] if timeout_seconds is None else ["--timeout-seconds", timeout_seconds]
         done, status = supervise(*(["--dry-run"] if dry_run else []), *limit, stdin=found)
-    every = list_cards(task_type=task_type)
-    cards = {card["id"]: card for card in every}
+        after = {card["id"]: card for card in list_cards(task_type=task_type)}
     running = [card for card in every if card["status"] == "running"]
     silent = {signal["task_id"] for signal in signals if signal["signal"] == "alert"}
     stale = [card for card in every if card["id"] in silent]
@@ -89,7 +90,7 @@ def look(task_type=None, auto_resume=False, dry_run=False, timeout_seconds=None)
         "stale_count": len(stale),
         "running": [make_result(card) for card in running],
         "stale": [make_result(card) for card in stale],
-        "alerts": [_silent(signal, cards) for signal in signals if signal["signal"] == "alert"],
+        "alerts": [_silent(signal, before) for signal in signals if signal["signal"] == "alert"],
         "recoveries": [],
         "resumed": [],
         "skipped": [],
@@ -99,17 +100,17 @@ def look(task_type=None, auto_resume=False, dry_run=False, timeout_seconds=None)
     for signal in done if auto_resume else signals:
         kind = signal["signal"]
         if kind == "needs_attention":
-            report["active_needs_attention"].append(_attention(signal, cards))
+            report["active_needs_attention"].append(_attention(signal, after))
             # Only resume knows what people were told before.
             if signal.get("new"):
-                report["needs_attention"].append(_attention(signal, cards))
+                report["needs_attention"].append(_attention(signal, after))
         elif kind == "recovery":
-            report["recoveries"].append(_recovery(signal, cards))
-        elif kind == "skipped" or (kind == "dry_run" and signal.get("would") == "skip") or not auto_resume:
-            reason = signal.get("reason") if auto_resume else "silent; auto-resume was not requested"
-            report["skipped"].append(_entry(dict(signal, reason=reason), cards, "was left alone: %s" % reason))
+            report["recoveries"].append(_recovery(signal, after))
+        elif kind == "skipped" or signal.get("would") == "skip" or (kind == "alert" and not auto_resume):
+            reason = signal.get("reason") if auto_resume else "silent, and auto-resume was not requested"
+            report["skipped"].append(_entry(dict(signal, reason=reason), after, "was left alone: %s" % reason))
         if auto_resume and ("attempt" in signal or signal.get("would") in ("resume", "start")):
-            report["resumed"].append(_attempt(signal, cards))
+            report["resumed"].append(_attempt(signal, after))
     return report, status
 
 
