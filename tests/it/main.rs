@@ -14,6 +14,7 @@ mod gates;
 mod pipeline;
 mod resume;
 mod schema;
+mod shim;
 mod supervision;
 mod text;
 mod watch;

@@ -36,7 +36,7 @@ if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
 from task_runtime_merge import (  # noqa: E402
-    DISPATCHER, FORMER_STATUS, HISTORY_MAX, TODAYS_STATUS, adopt, flat_artifacts, merge, parse_iso,
+    DISPATCHER, FORMER_STATUS, HISTORY_MAX, TODAYS_STATUS, Moment, adopt, flat_artifacts, merge, parse_iso,
 )
 
 PROGRAMS = ("card", "checkpoint", "watch", "resume")
@@ -68,6 +68,8 @@ class Refused(TaskRuntimeError):
     """Not allowed: a newer attempt has this task, or its status does not allow the change. Nothing was changed."""
 
 
+# Exit statuses of the programs.
+BAD_DATA = 65
 ERRORS = {66: TaskNotFound, 75: Busy, 77: Refused}
 
 
@@ -103,15 +105,17 @@ def command(program, *args):
     return [os.path.join(_find_programs(), program), *args, *place]
 
 
-def run(program, *args, stdin=""):
-    """Runs a program to its end and returns its stdout. TaskRuntimeError with what it said when it fails."""
+def run(program, *args, stdin="", also=0):
+    """Runs a program to its end and returns its stdout. TaskRuntimeError with what it said unless its status is 0 or `also`."""
     folder = str(WORKSPACE) if WORKSPACE.is_dir() else None
     done = subprocess.run(command(program, *args), input=stdin.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
     said = done.stderr.decode(errors="replace").strip()
     if done.returncode == 66:
         said = "task not found: " + said
-    if done.returncode != 0:
+    if done.returncode not in (0, also):
         raise ERRORS.get(done.returncode, TaskRuntimeError)(said or "%s: exit status %d" % (program, done.returncode))
+    if done.returncode != 0:
+        print(said, file=sys.stderr)
     return done.stdout.decode()
 
 
@@ -151,7 +155,7 @@ def resolve_workspace_path(value):
 
 def now_iso():
     """The time now, as cards hold it. With "+00:00": older Pythons cannot read a "Z"."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return Moment(datetime.now(timezone.utc).isoformat(timespec="seconds"))
 
 
 def seconds_since_checkpoint(card):
@@ -249,6 +253,20 @@ def _values(fields):
     return adopt({name: copy.deepcopy(value) for name, (value, _) in fields.items()})
 
 
+def _read(task_id):
+    """A card's fields from its file, not from `card show`: that prints them without their layout."""
+    try:
+        fields = _fields(_card_path(task_id).read_text(encoding="utf-8"))
+        _view(_values(fields))
+        return fields
+    except FileNotFoundError:
+        raise TaskNotFound("task not found: " + task_id) from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        # What is no card is refused in the words of the programs, which know all of it.
+        run("card", "show", task_id)
+        raise TaskRuntimeError("the card of %s cannot be read: %s" % (task_id, error)) from error
+
+
 def _remember(card):
     key = (card["task_id"], card.get("revision", 0))
     _bases[key] = copy.deepcopy(card)
@@ -256,10 +274,6 @@ def _remember(card):
     while len(_bases) > BASES_MAX:
         _bases.popitem(last=False)
     return card
-
-
-def _read(task_id):
-    return _fields(run("card", "show", task_id, "--format", "json"))
 
 
 def load_card(task_id):
@@ -368,8 +382,9 @@ def _refresh(old, new):
 # What the commands tell of a card
 
 def list_cards(*, task_type=None, status=None):
-    """All cards, the last changed first. A status may be one of the older words."""
-    lines = run("card", "list", "--format", "jsonl", *(["--task-type", task_type] if task_type else []))
+    """All cards, the last changed first. A status may be one of the older words. Cards that cannot be read are named on stderr."""
+    words = ["--task-type", task_type] if task_type else []
+    lines = run("card", "list", "--format", "jsonl", *words, also=BAD_DATA)
     cards = [_view(_remember(_values(_fields(line)))) for line in lines.splitlines()]
     cards = [card for card in cards if status in (None, "", card["status"], TODAYS_STATUS.get(status))]
     return sorted(cards, key=lambda card: str(card["updated_at"] or ""), reverse=True)
@@ -377,9 +392,9 @@ def list_cards(*, task_type=None, status=None):
 
 def make_result(card, path=None):
     """A card's summary, as the commands print it."""
-    names = ("task_type", "title", "mode", "status", "phase", "retry_count", "max_retries", "allow_auto_resume", "stale_after_minutes")
+    names = ("task_type", "title", "mode", "status", "phase", "retry_count", "max_retries", "allow_auto_resume")
     result = {"task_id": card["id"], "task_path": str(path or task_path(card["id"]))}
-    result.update((name, card[name]) for name in names)
+    result.update((name, card[name]) for name in (*names, "stale_after_minutes"))
     result["seconds_since_checkpoint"] = seconds_since_checkpoint(card)
     result.update((name, card[name]) for name in ("artifacts", "resume_command", "resume_adapter", "watchdog"))
     return result

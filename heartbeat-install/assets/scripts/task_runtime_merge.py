@@ -28,6 +28,10 @@ DISPATCHER = "task_runtime_resume.py"
 ABSENT = object()
 
 
+class Moment(str):
+    """A time that was just given out. Put into a card twice within a second, it still tells that it was put there."""
+
+
 def parse_iso(value):
     """A card's time, None if it is none. Without an offset it is UTC."""
     try:
@@ -88,7 +92,7 @@ def merge(base, before, mine, theirs):
     _merge_artifacts(base, mine.get("artifacts") or {}, theirs)
     if "status" in changed:
         _set_status(theirs, mine, _news(before, mine))
-    if "last_checkpoint_at" in changed:
+    if "last_checkpoint_at" in changed or isinstance(mine.get("last_checkpoint_at"), Moment):
         _checkpoint(before, mine, theirs)
     if "safe_to_retry" in changed:
         _set_safe(theirs, bool(mine.get("safe_to_retry")))
@@ -159,7 +163,7 @@ def _stamp(at):
 
 
 def _checkpoint(before, mine, theirs):
-    """A new last_checkpoint_at is how the older runtime recorded progress: today that is a checkpoint, of the phase that was loaded."""
+    """A new last_checkpoint_at is how the older runtime recorded progress: today that is a checkpoint, of the phase as loaded."""
     at, known = parse_iso(mine.get("last_checkpoint_at")), parse_iso(theirs.get("last_checkpoint_at"))
     if at is None:
         return

@@ -24,7 +24,7 @@ OUTPUT_BYTES_MAX = 4 * 1024 * 1024
 
 
 def supervise(*args, stdin=""):
-    """Runs `resume` to its end: its lines and its exit status. A signal to us is handed on to it, so that it can settle its attempts."""
+    """Runs `resume` to its end: its lines, what it said, its exit status. Signals to us are handed on, so that it can settle."""
     forwarded = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in forwarded}
     child = None
@@ -37,13 +37,14 @@ def supervise(*args, stdin=""):
         if before[number] != signal.SIG_IGN:
             signal.signal(number, forward)
     try:
-        child = subprocess.Popen(command("resume", *args, "--format", "jsonl"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        output, _ = child.communicate(stdin.encode())
+        words, pipe = command("resume", *args, "--format", "jsonl"), subprocess.PIPE
+        child = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
+        output, said = child.communicate(stdin.encode())
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     status = child.returncode if child.returncode >= 0 else 128 - child.returncode
-    return [json.loads(line) for line in output.splitlines()], status
+    return [json.loads(line) for line in output.splitlines()], said.decode(errors="replace").strip(), status
 
 
 def attempt_output(task_id, attempt, kind):
@@ -72,7 +73,7 @@ def bring_back(task_id, timeout_seconds=None):
     before = load_card(task_id)
     task_id = before["id"]
     limit = [] if timeout_seconds is None else ["--timeout-seconds", timeout_seconds]
-    lines, status = supervise(task_id, "--force", *limit)
+    lines, said, status = supervise(task_id, "--force", *limit)
     after = load_card(task_id)
     adapter = after["resume_adapter"]
     words = [adapter, "--task-id", task_id] if adapter else after["resume_command_argv"]
@@ -80,7 +81,7 @@ def bring_back(task_id, timeout_seconds=None):
     attempt = after.get("attempt", 0)
     if attempt == before.get("attempt", 0):
         line = lines[-1] if lines else {}
-        report["error"] = line.get("detail") or line.get("reason") or "resume: exit status %d" % status
+        report["error"] = said or line.get("detail") or line.get("reason") or "resume: exit status %d" % status
         return report, status
     # A card that the attempt itself finished does not change any more: how the attempt ended is only in what resume printed.
     line = next((line for line in lines if line.get("attempt") == attempt), {})

@@ -79,7 +79,9 @@ def look(task_type=None, auto_resume=False, dry_run=False, timeout_seconds=None)
     done, status = [], 0
     if auto_resume:
         limit = [] if timeout_seconds is None else ["--timeout-seconds", timeout_seconds]
-        done, status = supervise(*(["--dry-run"] if dry_run else []), *limit, stdin=found)
+        done, said, status = supervise(*(["--dry-run"] if dry_run else []), *limit, stdin=found)
+        if said:
+            print(said, file=sys.stderr)
         after = {card["id"]: card for card in list_cards(task_type=task_type)}
     running = [card for card in every if card["status"] == "running"]
     silent = {signal["task_id"] for signal in signals if signal["signal"] == "alert"}
