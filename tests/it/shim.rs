@@ -7,8 +7,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
-use tests::{Background, Ran, Workspace, minutes_from_now, programs, root, word};
+use tests::{Background, Ran, Workspace, eventually, minutes_from_now, programs, root, word};
 
 /// Every adapter begins so.
 const PRELUDE: &str = r#"#!/usr/bin/env python3
@@ -482,4 +484,49 @@ fn importing_starts_nothing_and_needs_nothing() {
     let ran = workspace.finish(python(&workspace, &["-c", &text]), None);
     ran.ok().is_quiet();
     assert!(ran.stdout().contains("cannot find the programs"), "{ran}");
+}
+
+#[test]
+fn a_signal_reaches_the_attempt_and_is_settled() {
+    let Some(workspace) = shimmed() else { return };
+    let hold = "import time\nopen('started', 'w').close()\nwhile os.path.exists('hold'):\n    time.sleep(0.01)\n";
+    workspace.write("hold", "");
+    add_task(&workspace, "a", hold);
+    let path = workspace.path("scripts/task_runtime_resume.py");
+    let script = Background::start(python(&workspace, &[word(&path), "--task-id", "a"]));
+    eventually("the adapter runs", || workspace.path("started").exists());
+    kill(Pid::from_raw(script.0.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let output = script.output();
+    assert_eq!(output.status.code(), Some(128 + 15), "{}", String::from_utf8_lossy(&output.stderr));
+    let card = workspace.card("a");
+    assert_eq!((&card["status"], &card["outcome"]["kind"], card.get("run")), (&json!("stalled"), &json!("postponed"), None));
+}
+
+#[test]
+fn odd_cards_and_texts() {
+    let Some(workspace) = shimmed() else { return };
+    // A line for Python, none for JSON.
+    workspace
+        .run("card", &["create", "a", "--task-type", "t", "--title", "one\u{2028}two\u{85}three", "--now", &minutes_from_now(-45)])
+        .ok();
+    let told = answer(&script(&workspace, "task_runtime.py", &["list"]));
+    assert_eq!(told["tasks"][0]["title"], "one\u{2028}two\u{85}three");
+    answer(&script(&workspace, "task_runtime_watch.py", &["--auto-resume"]));
+    // Renamed where they stand.
+    let old =
+        r#"{"id":"old","title":"x","status":"running","created_at":"2026-11-30T01:00:00Z","meta":{"k":1},"phase":"p","last":1}"#;
+    workspace.put_card("old", old);
+    code(&workspace, "card = load_card('old')\ncard['phase'] = 'q'\nsave_card(card)").ok();
+    let card = workspace.card("old");
+    let names: Vec<&String> = card.as_object().unwrap().keys().take(7).collect();
+    assert_eq!(names, ["task_id", "title", "status", "created_at", "metadata", "phase", "last"]);
+    // Nothing waits for what is no file, and what is no card is refused in one sentence.
+    workspace.shell("mkfifo data/task-runs/pipe.json").ok();
+    for (id, text) in [("bad", "{\"task_id\": \"bad\"}"), ("worse", "{"), ("list", "[]"), ("more", "{} x")] {
+        workspace.put_card(id, text);
+    }
+    for id in ["pipe", "bad", "worse", "list", "more"] {
+        let told = refusal(&script(&workspace, "task_runtime.py", &["inspect", id]), 1);
+        assert!(told["error"].as_str().unwrap().contains(id), "{told}");
+    }
 }

@@ -22,8 +22,8 @@ import copy
 import json
 import os
 import re
-import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -35,21 +35,12 @@ from pathlib import Path
 if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
-from task_runtime_merge import (  # noqa: E402
-    DISPATCHER, FORMER_STATUS, HISTORY_MAX, TODAYS_STATUS, Moment, adopt, flat_artifacts, merge, parse_iso,
-)
+from task_runtime_merge import DISPATCHER, HISTORY_MAX, TODAYS_STATUS, Moment, adopt, merge, parse_iso  # noqa: E402
+from task_runtime_view import Artifacts, RunCard, former_name, view_of  # noqa: E402
 
 PROGRAMS = ("card", "checkpoint", "watch", "resume")
 BASES_MAX = 64
 SAVE_PATIENCE_SECONDS = 60
-
-# Fields that scripts may look at in every card.
-DEFAULTS = {
-    "revision": 0, "task_type": "", "title": "", "mode": "full", "owner_skill": "", "phase": "", "notes": "",
-    "created_at": None, "updated_at": None, "last_checkpoint_at": None, "allow_auto_resume": False,
-    "retry_count": 0, "resume_adapter": None, "history": [], "checkpoints": [], "watchdog": {},
-}
-TIMES = ("created_at", "updated_at", "last_checkpoint_at")
 
 
 class TaskRuntimeError(Exception):
@@ -107,8 +98,8 @@ def command(program, *args):
 
 def run(program, *args, stdin="", also=0):
     """Runs a program to its end and returns its stdout. TaskRuntimeError with what it said unless its status is 0 or `also`."""
-    folder = str(WORKSPACE) if WORKSPACE.is_dir() else None
-    done = subprocess.run(command(program, *args), input=stdin.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
+    folder, pipe = str(WORKSPACE) if WORKSPACE.is_dir() else None, subprocess.PIPE
+    done = subprocess.run(command(program, *args), input=stdin.encode(), stdout=pipe, stderr=pipe, cwd=folder)
     said = done.stderr.decode(errors="replace").strip()
     if done.returncode == 66:
         said = "task not found: " + said
@@ -117,6 +108,15 @@ def run(program, *args, stdin="", also=0):
     if done.returncode != 0:
         print(said, file=sys.stderr)
     return done.stdout.decode()
+
+
+def tell(report, stream):
+    """Prints a report. In UTF-8, whatever the locale; a reader that went away has seen enough."""
+    try:
+        stream.buffer.write(json.dumps(report, ensure_ascii=False, indent=2).encode(errors="replace") + b"\n")
+        stream.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def sanitize_task_id(value):
@@ -164,73 +164,11 @@ def seconds_since_checkpoint(card):
     return None if at is None else max(0, int((datetime.now(timezone.utc) - at).total_seconds()))
 
 
-# A card as scripts see it
-
-class Artifacts(dict):
-    """Artifacts listed by name or by phase; what is not listed is found all the same."""
-
-    def __init__(self, listed, also):
-        super().__init__(listed)
-        self.also = also
-
-    def __missing__(self, name):
-        return self.also[name]
-
-    def __contains__(self, name):
-        return super().__contains__(name) or name in self.also
-
-    def get(self, name, default=None):
-        return self[name] if name in self else default
-
-    def setdefault(self, name, default=None):
-        if name not in self:
-            self[name] = default
-        return self[name]
-
-
-class RunCard(dict):
-    """A card whose fields are attributes, too: card.phase is card["phase"]. Artifacts are listed by phase."""
-
-    def __getattr__(self, name):
-        key = {"metadata": "meta"}.get(name, name)
-        if key not in self:
-            raise AttributeError("the card has no field %r" % name)
-        return self[key]
-
-    def __setattr__(self, name, value):
-        self[{"metadata": "meta"}.get(name, name)] = value
-
-    def __delattr__(self, name):
-        self.pop({"metadata": "meta"}.get(name, name), None)
-
+# Reading and saving
 
 def _view(card, by_phase=False):
-    """What scripts see of a card."""
-    card = copy.deepcopy(card)
-    view = {name: copy.deepcopy(value) for name, value in DEFAULTS.items()}
-    view.update(card)
-    view["id"] = card["task_id"]
-    view["meta"] = view.pop("metadata", {})
-    view["status"] = FORMER_STATUS.get(card["status"], card["status"])
-    view["safe_to_retry"] = view["phase"] not in view.get("manual_phases", [])
-    groups, (flat, _) = card.get("artifacts", {}), flat_artifacts(card)
-    view["artifacts"] = Artifacts(groups, flat) if by_phase else Artifacts(flat, groups)
-    view.pop("artifact_values", None)
-    argv = [] if view["resume_adapter"] else card.get("resume_argv", card.get("resume_command_argv", []))
-    if view["resume_adapter"]:
-        argv = ["python3", str(WORKSPACE / "scripts" / DISPATCHER), "--task-id", card["task_id"]]
-    view["resume_command_argv"] = list(argv)
-    view["resume_command"] = " ".join(map(shlex.quote, argv)) or None
-    is_command = bool(argv) and not view["resume_adapter"]
-    view.setdefault("stale_after_minutes", 0 if is_command else 30)
-    view.setdefault("max_retries", 3)
-    for name in TIMES:
-        if isinstance(view[name], str):
-            view[name] = re.sub(r"[zZ]$", "+00:00", view[name])
-    return RunCard(view) if by_phase else view
+    return view_of(card, str(WORKSPACE / "scripts" / DISPATCHER), by_phase)
 
-
-# Reading and saving
 
 # The cards that were handed out, as they were then, by ID and revision.
 _bases = OrderedDict()
@@ -256,7 +194,12 @@ def _values(fields):
 def _read(task_id):
     """A card's fields from its file, not from `card show`: that prints them without their layout."""
     try:
-        fields = _fields(_card_path(task_id).read_text(encoding="utf-8"))
+        path = _card_path(task_id)
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise ValueError("%s is no regular file" % path)
+        text = path.read_text(encoding="utf-8")
+        json.loads(text)
+        fields = _fields(text)
         _view(_values(fields))
         return fields
     except FileNotFoundError:
@@ -317,10 +260,10 @@ def save_card(card):
 
 
 def update_run_card(task, changes=None, **more):
-    """Changes fields of a task: of the card that is given, with what was changed in it before, or of an ID. Returns the RunCard."""
+    """Changes fields of a task, which is an ID or a card with changes of its own, and saves them. Returns the RunCard."""
     card = task if isinstance(task, dict) else load_run_card(task)
     for name, value in dict(changes or {}, **more).items():
-        name = {"metadata": "meta"}.get(name, name)
+        name = former_name(name)
         if name in ("artifacts", "meta", "context") and isinstance(value, dict):
             card.setdefault(name, {}).update(value)
         else:
@@ -382,10 +325,10 @@ def _refresh(old, new):
 # What the commands tell of a card
 
 def list_cards(*, task_type=None, status=None):
-    """All cards, the last changed first. A status may be one of the older words. Cards that cannot be read are named on stderr."""
+    """All cards, the last changed first; a status may be one of the older words. What cannot be read is named on stderr."""
     words = ["--task-type", task_type] if task_type else []
     lines = run("card", "list", "--format", "jsonl", *words, also=BAD_DATA)
-    cards = [_view(_remember(_values(_fields(line)))) for line in lines.splitlines()]
+    cards = [_view(_remember(_values(_fields(line)))) for line in lines.split("\n") if line]
     cards = [card for card in cards if status in (None, "", card["status"], TODAYS_STATUS.get(status))]
     return sorted(cards, key=lambda card: str(card["updated_at"] or ""), reverse=True)
 

@@ -10,7 +10,7 @@ import os
 import sys
 
 import task_runtime
-from task_runtime import TaskRuntimeError, append_history, list_cards, load_card, make_result, now_iso, run, save_card
+from task_runtime import TaskRuntimeError, append_history, list_cards, load_card, make_result, now_iso, run, save_card, tell
 from task_runtime_merge import DISPATCHER, TODAYS_STATUS
 
 # What a task may be held back by although it is silent: those of watch's reasons that say "it would be brought back, but".
@@ -100,7 +100,7 @@ def _status(args):
 
 
 def _resume_words(args):
-    """How the task is brought back. A command comes before an adapter, unless it only is the dispatcher that calls the adapter."""
+    """How the task is brought back: by the command rather than by the adapter, unless the command only calls the adapter."""
     if args.resume_command and DISPATCHER not in args.resume_command:
         return ["--resume-command", os.path.expandvars(args.resume_command)]
     adapter = task_runtime.resolve_workspace_path(args.resume_adapter)
@@ -163,7 +163,7 @@ def _inspect(args):
 def silent_ids(task_type=None):
     """The tasks that went silent and that their cards allow to be brought back, also those that something else holds back."""
     lines = run("watch", "--format", "jsonl", *(["--task-type", task_type] if task_type else []))
-    signals = map(json.loads, lines.splitlines())
+    signals = map(json.loads, filter(None, lines.split("\n")))
     return {signal["task_id"] for signal in signals if signal["signal"] == "alert" or signal.get("reason") in HELD_BACK}
 
 
@@ -200,7 +200,7 @@ def main(argv=None):
     try:
         result = args.carry_out(args)
     except (TaskRuntimeError, OSError, ValueError) as error:
-        print(json.dumps({"ok": False, "error": str(error)}, ensure_ascii=False), file=sys.stderr)
+        tell({"ok": False, "error": str(error)}, sys.stderr)
         return 1
-    print(json.dumps(result, ensure_ascii=False, indent=2))
+    tell(result, sys.stdout)
     return 0

@@ -53,7 +53,9 @@ def adopt(card):
     """Gives a card that the older runtime wrote today's names, as the next write of the programs will."""
     for old, new in (("id", "task_id"), ("meta", "metadata")):
         if old in card and new not in card:
-            card[new] = card.pop(old)
+            renamed = [(new if name == old else name, value) for name, value in card.items()]
+            card.clear()
+            card.update(renamed)
     card["status"] = TODAYS_STATUS.get(card["status"], card["status"])
     if card.get("safe_to_retry") is False and "manual_phases" not in card:
         card["manual_phases"] = [card.get("phase", "")]

@@ -17,7 +17,7 @@ import sys
 if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
-from task_runtime import TASK_RUNS_DIR, TaskRuntimeError, command, load_card  # noqa: E402
+from task_runtime import TASK_RUNS_DIR, TaskRuntimeError, command, load_card, tell  # noqa: E402
 
 # Of a log, this much is read back.
 OUTPUT_BYTES_MAX = 4 * 1024 * 1024
@@ -110,7 +110,7 @@ def main():
         report, status = bring_back(args.task_id, args.timeout_seconds)
     except (TaskRuntimeError, OSError, ValueError) as error:
         report, status = {"ok": False, "task_id": args.task_id, "error": str(error)}, 2
-    print(json.dumps(report, ensure_ascii=False, indent=2), file=sys.stdout if report["ok"] else sys.stderr)
+    tell(report, sys.stdout if report["ok"] else sys.stderr)
     if status > 128:
         return status
     return 0 if report["ok"] else 2

@@ -16,7 +16,7 @@ import sys
 if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
-from task_runtime import TaskRuntimeError, list_cards, make_result, now_iso, run, seconds_since_checkpoint  # noqa: E402
+from task_runtime import TaskRuntimeError, list_cards, make_result, now_iso, run, seconds_since_checkpoint, tell  # noqa: E402
 from task_runtime_resume import supervise  # noqa: E402
 
 
@@ -73,7 +73,7 @@ def _attempt(signal, cards):
 def look(task_type=None, auto_resume=False, dry_run=False, timeout_seconds=None):
     """One pass: its report and the exit status of `resume`."""
     found = run("watch", "--format", "jsonl", *(["--task-type", task_type] if task_type else []))
-    signals = [json.loads(line) for line in found.splitlines()]
+    signals = [json.loads(line) for line in found.split("\n") if line]
     every = list_cards(task_type=task_type)
     before = after = {card["id"]: card for card in every}
     done, status = [], 0
@@ -126,9 +126,9 @@ def main():
     try:
         report, status = look(args.task_type, args.auto_resume, args.dry_run, args.timeout_seconds)
     except (TaskRuntimeError, OSError, ValueError) as error:
-        print(json.dumps({"ok": False, "error": str(error)}, ensure_ascii=False), file=sys.stderr)
+        tell({"ok": False, "error": str(error)}, sys.stderr)
         return 1
-    print(json.dumps(report, ensure_ascii=False, indent=2))
+    tell(report, sys.stdout)
     return status
 
 
