@@ -278,6 +278,41 @@ fn the_commands_and_their_json() {
 }
 
 #[test]
+fn a_command_runs_in_the_workspace_and_artifacts_that_are_no_files_stay_as_they_are() {
+    let Some(workspace) = shimmed() else { return };
+    let run = |args: &[&str]| answer(&script(&workspace, "task_runtime.py", args))["task"].clone();
+    let given =
+        ["--resume-command", "sh -c 'touch \"was here\"'", "--status", "pending", "--artifact", "url=https://example.org/a"];
+    let made =
+        run(&[&["create", "--task-id", "c", "--task-type", "t", "--title", "x", "--allow-auto-resume"], &given[..]].concat());
+    assert_eq!((&made["resume_adapter"], &made["resume_command"]), (&Value::Null, &json!("sh -c 'touch \"was here\"'")));
+    fs::write(workspace.path("here.txt"), "").unwrap();
+    let told = run(&["checkpoint", "c", "--artifact", "count=5", "--artifact", "file=here.txt", "--artifact", "gone=/gone"]);
+    let file = workspace.path("here.txt");
+    assert_eq!(told["artifacts"], json!({"url": "https://example.org/a", "count": "5", "file": file, "gone": "/gone"}));
+    let report = answer(&script(&workspace, "task_runtime_resume.py", &["--task-id", "c"]));
+    assert_eq!((&report["ok"], &report["adapter"], &report["status"]), (&json!(true), &Value::Null, &json!("done")), "{report:#}");
+    assert!(workspace.path("was here").exists());
+    // A command that only calls the adapter is what the older runtime made by itself of an adapter.
+    let dispatcher = ["--resume-command", "python3 scripts/task_runtime_resume.py --task-id d", "--resume-adapter", "a.py"];
+    run(&[&["create", "--task-id", "d", "--task-type", "t", "--title", "x"], &dispatcher[..]].concat());
+    let card = workspace.card("d");
+    assert_eq!((card["resume_adapter"].as_str(), card.get("resume_argv")), (workspace.path("a.py").to_str(), None));
+}
+
+#[test]
+fn an_adapter_may_finish_its_task_and_forbid_to_retry_it_at_once() {
+    let Some(workspace) = shimmed() else { return };
+    let adapter = "card = load_card(args.task_id)\ncard.update(status='done', phase='sent', safe_to_retry=False, \
+                   allow_auto_resume=False, last_checkpoint_at=now_iso())\nsave_card(card)\nprint(json.dumps({'status': 'done', 'ok': True}))\n";
+    add_task(&workspace, "a", adapter);
+    let report = answer(&script(&workspace, "task_runtime_resume.py", &["--task-id", "a"]));
+    assert_eq!((&report["ok"], &report["result"]), (&json!(true), &json!({"status": "done", "ok": true})), "{report:#}");
+    let card = workspace.card("a");
+    assert_eq!((&card["status"], &card["phase"], &card["manual_phases"]), (&json!("completed"), &json!("sent"), &json!(["sent"])));
+}
+
+#[test]
 fn what_went_silent_is_listed() {
     let Some(workspace) = shimmed() else { return };
     add_task(&workspace, "silent", DICTIONARY);

@@ -7,6 +7,7 @@ or {"ok": false, "error": ...} on stderr and exit status 1. Options that cannot 
 import argparse
 import json
 import os
+import shlex
 import sys
 
 import task_runtime
@@ -102,7 +103,8 @@ def _status(args):
 def _resume_words(args):
     """How the task is brought back: by the command rather than by the adapter, unless the command only calls the adapter."""
     if args.resume_command and DISPATCHER not in args.resume_command:
-        return ["--resume-command", os.path.expandvars(args.resume_command)]
+        words = [os.path.expandvars(os.path.expanduser(word)) for word in shlex.split(args.resume_command)]
+        return ["--resume-command", " ".join(map(shlex.quote, words))]
     adapter = task_runtime.resolve_workspace_path(args.resume_adapter)
     return ["--resume-adapter", adapter] if adapter else []
 
@@ -111,21 +113,43 @@ def _resume_words(args):
 POLICY = ("title", "notes", "stale_after_minutes", "max_retries", "safe_to_retry", "allow_auto_resume")
 
 
+def _split_artifacts(args):
+    """Leaves those that are files, which the programs make absolute, and returns the others, which are kept as they are."""
+    texts = {}
+    for item in list(args.artifact):
+        name, separator, value = (part.strip() for part in item.partition("="))
+        if separator and not os.path.isabs(value) and not (task_runtime.WORKSPACE / value).exists():
+            args.artifact.remove(item)
+            texts[name] = value
+    return texts
+
+
+def _add_artifacts(task_id, texts):
+    if texts:
+        card = load_card(task_id)
+        card["artifacts"].update(texts)
+        save_card(card)
+
+
 def _done(action, task_id):
     return {"ok": True, "action": action, "task": make_result(load_card(task_id))}
 
 
 def _create(args):
     task_id = ["--task-id", task_runtime.sanitize_task_id(args.task_id)] if args.task_id else []
+    texts = _split_artifacts(args)
     words = _given(args, "task_type", "title", "mode", "owner_skill", "phase", "notes", "stale_after_minutes", "max_retries",
                    "safe_to_retry", "allow_auto_resume", "artifact", "meta")
     made = run("card", "create", *task_id, *words, "--status", _status(args), *_resume_words(args))
-    return _done("create", json.loads(made)["task_id"])
+    made_id = json.loads(made)["task_id"]
+    _add_artifacts(made_id, texts)
+    return _done("create", made_id)
 
 
 def _checkpoint(args):
     task_id = task_runtime.known_id(args.task_id)
     status = ["--status", _status(args)] if args.status else []
+    _add_artifacts(task_id, _split_artifacts(args))
     words = _given(args, "phase", "message", "artifact", "meta", *POLICY)
     run("checkpoint", task_id, *words, *status, *_resume_words(args))
     return _done("checkpoint", task_id)
@@ -134,6 +158,7 @@ def _checkpoint(args):
 def _update(args):
     task_id = task_runtime.known_id(args.task_id)
     status = ["--status", _status(args)] if args.status else []
+    _add_artifacts(task_id, _split_artifacts(args))
     run("card", "update", task_id, *_given(args, "phase", "artifact", "meta", *POLICY), *status, *_resume_words(args))
     if args.message:
         card = load_card(task_id)
@@ -145,6 +170,7 @@ def _update(args):
 def _end(args):
     """complete, block, fail. What is to be changed besides comes first: a finished card does not change any more."""
     task_id, verb = task_runtime.known_id(args.task_id), VERBS.get(_status(args))
+    _add_artifacts(task_id, _split_artifacts(args))
     besides = _given(args, "notes", "safe_to_retry", "allow_auto_resume")
     if verb is None:
         besides += ["--status", _status(args), *_given(args, "phase", "artifact", "meta")]
