@@ -316,7 +316,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_done() {
 #[test]
 fn a_broken_adapter_is_told_from_one_that_failed() {
     for (script, status, detail) in [
-        ("#!/nowhere/sh\n", "failed", "its interpreter is not there"),
+        ("#!/nowhere/sh\n", "failed", "names an interpreter that is not there: /nowhere/sh"),
         ("#!/bin/sh\nexit 3\n", "failed", "exit status 3"),
         ("#!/bin/sh\nkill -9 $$\n", "failed", "ended by signal 9"),
         ("#!/bin/sh\nexit 75\n", "postponed", ""),
