@@ -35,8 +35,9 @@ from pathlib import Path
 if os.path.dirname(os.path.abspath(__file__)) not in sys.path:
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
-from task_runtime_merge import DISPATCHER, HISTORY_MAX, TODAYS_STATUS, Moment, adopt, merge, parse_iso  # noqa: E402
-from task_runtime_view import Artifacts, RunCard, former_name, view_of  # noqa: E402
+from task_runtime_merge import (  # noqa: E402
+    DISPATCHER, HISTORY_MAX, TODAYS_STATUS, Artifacts, Moment, RunCard, adopt, former_name, merge, parse_iso, view_of,
+)
 
 PROGRAMS = ("card", "checkpoint", "watch", "resume")
 BASES_MAX = 64
