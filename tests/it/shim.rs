@@ -495,6 +495,13 @@ fn what_a_script_says_becomes_what_the_programs_know() {
     assert_eq!(change("card['resume_command'] = \"sh -c 'true x'\"")["resume_argv"], json!(["sh", "-c", "true x"]));
     let ran = code(&workspace, "card = load_card('a')\ncard['status'] = 'half'\nsave_card(card)");
     assert!(ran.exits(1).stderr().contains("TaskRuntimeError"), "{ran}");
+    // Two checkpoints within a second are two.
+    let twice = "at = now_iso()\nfor message in ('1 of 2', '2 of 2'):\n    card['last_checkpoint_at'] = at\n    \
+                 append_history(card, 'step', message=message)\n    save_card(card)";
+    let card = change(twice);
+    let messages: Vec<&Value> = card["checkpoints"].as_array().unwrap().iter().map(|entry| &entry["message"]).collect();
+    assert_eq!(messages, ["1 of 2", "2 of 2"]);
+    assert_eq!(card["checkpoint_count"], 2);
     // A card that a script made by itself.
     let own = "save_card({'id': 'own', 'task_type': 't', 'title': 'x', 'status': 'running', 'phase': 'p', 'artifacts': {'a': '/a'}, \
                'allow_auto_resume': True, 'safe_to_retry': True, 'max_retries': 1, 'last_checkpoint_at': None, 'meta': {}, 'history': []})";
