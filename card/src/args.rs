@@ -9,6 +9,9 @@ use shared::exit::Error;
 use shared::id::TaskId;
 use shared::policy::Policy;
 
+use crate::export::Export;
+use crate::import::{Import, Source};
+
 const HELP: &str = include_str!("../help.txt");
 
 /// What to do.
@@ -21,6 +24,8 @@ pub(crate) enum Verb {
     Decide(Box<Decision>),
     Update(Box<Update>),
     Put(TaskId),
+    Import(Import),
+    Export(Export),
     Schema,
 }
 
@@ -104,7 +109,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
             Some(other) => return Err(other.unexpected().into()),
             None => {
                 return Err(Error::usage(
-                    "say what to do: create, update, put, show, list, log, complete, fail, block, cancel, approve or schema; see --help",
+                    "say what to do: create, update, put, show, list, log, complete, fail, block, cancel, approve, import, export or schema; see --help",
                 ));
             }
         }
@@ -115,6 +120,8 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "update" => update(&mut line)?,
         "put" => one_id(&mut line, "put")?.map(Verb::Put),
         "schema" => schema(&mut line)?,
+        "import" => import(&mut line)?,
+        "export" => export(&mut line)?,
         "show" => show(&mut line)?,
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => list(&mut line)?,
@@ -242,6 +249,57 @@ fn schema(line: &mut Line) -> Result<Answer, Error> {
         Some(Short('V') | Long("version")) => Ok(Answer::Print(cli::version())),
         Some(other) => Err(other.unexpected().into()),
     }
+}
+
+fn import(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let (mut source, mut from) = (None, None);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("from") => {
+                let name = text(parser, "from")?;
+                let found = Source::named(&name);
+                source = Some(found.ok_or_else(|| Error::usage(format!("--from: {name:?} is no source: {}", Source::NAMES)))?);
+            }
+            Value(path) if from.is_none() => from = Some(path.into()),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let source = source.ok_or_else(|| Error::usage(format!("import: --from is missing: {}", Source::NAMES)))?;
+    Ok(Answer::Verb(Verb::Import(Import { source, from })))
+}
+
+fn export(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let (mut id, mut to, mut known) = (None, None, false);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("to") => {
+                let name = text(parser, "to")?;
+                known = name == "task-state";
+                if !known {
+                    return Err(Error::usage(format!("--to: {name:?} is no form to export to: task-state")));
+                }
+            }
+            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
+            Value(word) if id.is_none() => set_id(&mut id, &word.string()?)?,
+            Value(path) if to.is_none() => to = Some(path.into()),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if !known {
+        return Err(Error::usage("export: --to is missing: task-state"));
+    }
+    let id = id.ok_or_else(|| Error::usage("export: say which task"))?;
+    Ok(Answer::Verb(Verb::Export(Export { id, to })))
 }
 
 fn list(line: &mut Line) -> Result<Answer, Error> {

@@ -8,6 +8,8 @@ mod args;
 mod block;
 mod create;
 mod decide;
+mod export;
+mod import;
 mod policies;
 mod put;
 mod schema;
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
                 Verb::Decide(decision) => decide::decide(&store, &decision),
                 Verb::Update(wanted) => update::update(&store, &wanted),
                 Verb::Put(id) => put::put(&store, &id),
+                Verb::Import(wanted) => import::import(&store, &wanted),
+                Verb::Export(wanted) => export::export(&store, &wanted),
                 Verb::Schema => cli::print(schema::SCHEMA),
             }
         }

@@ -6,12 +6,16 @@
 //! when it is first rewritten (`adopt`).
 
 use std::collections::HashMap;
+use std::path::Path;
 
+use nix::fcntl::AT_FDCWD;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::card::{BYTES_MAX, Card, CardError, Fault, Status, json_error};
 use crate::exit::Error;
+use crate::id::TaskId;
+use crate::read::{self, LoadError};
 use crate::time::Timestamp;
 
 /// Checkpoints that a card keeps; all of them are in the history.
@@ -49,11 +53,29 @@ impl Document {
     /// As `Card::parse`, also for what that skips: nesting, lone surrogates, bytes after the object.
     pub fn parse(bytes: &[u8], file_id: &str) -> Result<(Self, Card), CardError> {
         let card = Card::parse(bytes, file_id)?;
-        let invalid = |error: serde_json::Error| CardError::new(Fault::Invalid, json_error(&error));
-        let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(invalid)?;
-        let texts: HashMap<String, Box<RawValue>> = serde_json::from_slice(bytes).map_err(invalid)?;
+        let document = Self::read_object(bytes).map_err(|detail| CardError::new(Fault::Invalid, detail))?;
+        Ok((document, card))
+    }
+
+    /// Reads a card from a file that is in no store of ours.
+    ///
+    /// # Errors
+    /// See `LoadError`.
+    pub fn load(path: &Path, id: &TaskId) -> Result<(Self, Card), LoadError> {
+        let mut buffer = Vec::new();
+        let bytes = read::card_file(AT_FDCWD, path, false, false, &mut buffer)?;
+        Self::parse(bytes, id.as_str()).map_err(LoadError::Bad)
+    }
+
+    /// Reads any JSON object, to be edited in the same way.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub(crate) fn read_object(bytes: &[u8]) -> Result<Self, String> {
+        let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
+        let texts: HashMap<String, Box<RawValue>> = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
         let original = texts.into_iter().filter_map(|(name, text)| Some((name.clone(), (object.get(&name)?.clone(), text))));
-        Ok((Self { original: original.collect(), ..Self::new(object) }, card))
+        Ok(Self { original: original.collect(), ..Self::new(object) })
     }
 
     /// Whether this is a whole card: what `parse` checks, without keeping anything.
@@ -275,6 +297,12 @@ impl Document {
         let mine = self.object.iter().filter(|(name, value)| other.get(name) != Some(*value)).map(|(name, _)| name);
         let new = other.object.keys().filter(|name| !self.object.contains_key(*name));
         mine.chain(new).cloned().collect()
+    }
+
+    /// Whether `adopt` changed anything since the notes were last taken.
+    #[must_use]
+    pub fn is_adopted(&self) -> bool {
+        !self.notes.is_empty()
     }
 
     /// What `adopt` changed since the notes were last taken.

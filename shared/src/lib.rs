@@ -8,6 +8,7 @@
 //! workspace  listing  read  store  where the cards are; list, load, create, update
 //! attempt  edit                    the cookie of an attempt, fencing by it, and fenced edits
 //! processes  liveness             what lives, by /proc and by held locks
+//! task_state                       the file of a session's skill, kept up to its card
 //! adapter  verified                what can be run; files that must be as they were
 //! facts  last_pass  verdict        what a card needs now
 //! signal  stream                   what flows in the pipe, out and in
@@ -46,6 +47,7 @@ pub mod status;
 pub mod store;
 pub mod stream;
 pub mod talk;
+pub mod task_state;
 pub mod text;
 pub mod time;
 pub mod verdict;

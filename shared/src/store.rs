@@ -2,8 +2,9 @@
 //!
 //! Update, in this order: take the lock → open the card without following links or blocking →
 //! parse it whole → change → write, fsync, rename, fsync the folder (`durable.rs`) → append to
-//! the history → unlock → only then may the caller answer. Readers take no lock: a rename shows
-//! them the old card or the new one.
+//! the history → bring the file that the card came from up to it (`task_state.rs`) → unlock →
+//! only then may the caller answer. Readers take no lock: a rename shows them the old card or the
+//! new one.
 //!
 //! Invariants: a card is only ever written from what was read under the lock; what is written
 //! parses as a card; the revision grows by one with each write; a new card never replaces one.
@@ -30,6 +31,7 @@ use crate::lock::UpdateLock;
 use crate::read;
 pub use crate::read::LoadError;
 use crate::talk::say;
+use crate::task_state;
 use crate::time::{Clock, Timestamp};
 use crate::workspace::Place;
 
@@ -288,6 +290,9 @@ impl Held<'_> {
             events.push(Event::new("adopted").with("detail", notes.join("; ")));
         }
         self.note(revision, now, &events);
+        if let Err(error) = task_state::mirror(&document) {
+            say(&format!("the card of {id} is saved, but {error}"));
+        }
         Ok(document)
     }
 

@@ -11,6 +11,7 @@ mod detach;
 mod docs;
 mod edits;
 mod gates;
+mod import;
 mod pipeline;
 mod resume;
 mod schema;

@@ -283,6 +283,12 @@ impl Ran<'_> {
         self.stdout().lines().map(parse).collect()
     }
 
+    /// Its stdout as one JSON value, on however many lines.
+    #[track_caller]
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.stdout()).unwrap_or_else(|error| panic!("{error}\n{self}"))
+    }
+
     /// Its stdout as the one JSON line that it is.
     #[track_caller]
     pub fn one(&self) -> Value {

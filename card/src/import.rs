@@ -1,0 +1,61 @@
+//! `card import`: tasks that others kept elsewhere become cards. Importing the same again changes nothing.
+
+use std::io::{Read, stdin};
+use std::path::PathBuf;
+
+use shared::card::BYTES_MAX;
+use shared::exit::{Error, Exit, cause};
+use shared::store::Store;
+
+mod task_runtime;
+mod task_state;
+mod task_status;
+
+/// What wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A session skill's `.task-state.json`.
+    SessionSkill,
+    /// OpenClaw's task status file.
+    StatusFile,
+    /// A folder of the Python predecessor's cards.
+    Predecessor,
+}
+
+impl Source {
+    pub(crate) const NAMES: &str = "task-state, task-status, task-runtime";
+
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        match text {
+            "task-state" => Some(Self::SessionSkill),
+            "task-status" => Some(Self::StatusFile),
+            "task-runtime" => Some(Self::Predecessor),
+            _ => None,
+        }
+    }
+}
+
+/// `card import`.
+#[derive(Debug)]
+pub(crate) struct Import {
+    pub(crate) source: Source,
+    /// A file, or `-`; without one where the source is usually found.
+    pub(crate) from: Option<PathBuf>,
+}
+
+/// Imports, and prints the cards.
+pub(crate) fn import(store: &Store, wanted: &Import) -> Result<Exit, Error> {
+    match wanted.source {
+        Source::SessionSkill => task_state::import(store, wanted.from.as_deref()),
+        Source::StatusFile => task_status::import(store, wanted.from.as_deref()),
+        Source::Predecessor => task_runtime::import(store, wanted.from.as_deref()),
+    }
+}
+
+/// All of stdin, which is one record.
+fn standard_input() -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let read = stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io(format!("cannot read standard input: {}", cause(&error))))?;
+    Ok(bytes)
+}

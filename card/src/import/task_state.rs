@@ -1,0 +1,73 @@
+//! From `.task-state.json`: the session's skill and the card keep one task together from then on.
+
+use std::path::{Path, PathBuf};
+
+use shared::card::Status;
+use shared::edit::edit;
+use shared::exit::{Error, Exit};
+use shared::history::Event;
+use shared::store::{LoadError, Store};
+use shared::task_state::{self, FILE_NAME, TaskState};
+
+use super::standard_input;
+use crate::show;
+
+/// Makes or refreshes the card of the file. A file that is missing or empty is none.
+pub(super) fn import(store: &Store, from: Option<&Path>) -> Result<Exit, Error> {
+    if from == Some(Path::new("-")) {
+        let parsed = TaskState::parse(&standard_input()?).map_err(|why| Error::data(format!("standard input: {why}")))?;
+        return parsed.map_or(Ok(Exit::Done), |state| take(store, &state, None));
+    }
+    for path in places(store, from)? {
+        let loaded = task_state::load(&path);
+        if let Some(state) = loaded.map_err(|why| Error::data(format!("{}: {why}; it is left alone", path.display())))? {
+            return take(store, &state, Some(&path));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The file that was named, or those where the skill keeps it.
+fn places(store: &Store, from: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+    if let Some(path) = from {
+        let path = std::path::absolute(path).map_err(|_| Error::usage("import: the file's name is empty"))?;
+        // The folder's real name, so that the card finds it from everywhere.
+        let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+        return Ok(vec![folder.zip(path.file_name()).map_or(path.clone(), |(folder, name)| folder.join(name))]);
+    }
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".openclaw/workspace-main").join(FILE_NAME));
+    Ok([Some(store.workspace().join(FILE_NAME)), home].into_iter().flatten().collect())
+}
+
+fn take(store: &Store, state: &TaskState, file: Option<&Path>) -> Result<Exit, Error> {
+    let id = state.id();
+    match store.load(id) {
+        Err(LoadError::Missing) if state.status().is_terminal() => return Ok(Exit::Done),
+        Err(LoadError::Missing) => {
+            let card = state.new_card(file, store.clock().stamp());
+            let made = store.create(id, card, Event::new("imported").with("by", "card").with("from", "task-state"))?;
+            return show::print(&made);
+        }
+        Ok((_, card)) if card.status.is_terminal() && !state.status().is_terminal() => {
+            let named = file.map_or_else(|| "standard input".to_owned(), |file| file.display().to_string());
+            return Err(Error::refused(format!(
+                "{id} is {} and never changes again, but {named} goes on with it: give it another taskId, or remove it",
+                card.status
+            )));
+        }
+        Ok((_, card)) if card.status.is_terminal() => return Ok(Exit::Done),
+        Ok(_) => {}
+        Err(error) => return Err(error.about(id.as_str())),
+    }
+    let card = edit(store, id, |document, _, _| {
+        let before = document.clone();
+        state.refresh(document, file);
+        if state.status() != Status::Running {
+            document.set_status(state.status())?;
+        }
+        let fields = before.changed_fields(document);
+        let event = Event::new("imported").with("by", "card").with("from", "task-state").with("fields", fields.clone());
+        Ok((!fields.is_empty()).then_some(event))
+    })?;
+    show::print(&card)
+}

@@ -1,0 +1,383 @@
+//! `.task-state.json`: the file in which a session's skill keeps one task, its steps and its context.
+//!
+//! ```text
+//! {"version":1,"taskId","createdAt","updatedAt","description","status":"in_progress",
+//!  "steps":[{"name","status":"done|pending","result"}],"context":{},"lastCheckpoint"}
+//! ```
+//!
+//! A card that came from such a file names it in `metadata.task_state_file`, and is written back
+//! to it with every write of the card: what the card knows better is changed, everything else
+//! stays as the very text that it was. When the task is completed or cancelled the file goes. A
+//! file that is another task's by now is left alone. Fields that a card has no place for are kept
+//! in `metadata.task_state`, so that the file can be made anew.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use nix::fcntl::AT_FDCWD;
+use serde_json::{Map, Value, json};
+
+use crate::card::{BYTES_MAX, SCHEMA_VERSION, Status};
+use crate::document::Document;
+use crate::durable;
+use crate::exit::cause;
+use crate::id::TaskId;
+use crate::read::{self, LoadError};
+use crate::time::Timestamp;
+
+/// The file's usual name.
+pub const FILE_NAME: &str = ".task-state.json";
+/// Where a card names its file.
+const FILE_FIELD: &str = "task_state_file";
+/// Where a card keeps what it has no place for.
+const REST_FIELD: &str = "task_state";
+/// The file's fields that a card has a place for.
+const KNOWN: [&str; 8] = ["taskId", "createdAt", "updatedAt", "description", "status", "steps", "context", "lastCheckpoint"];
+
+/// A task as such a file tells it.
+#[derive(Clone, Debug)]
+pub struct TaskState {
+    document: Document,
+    id: TaskId,
+    status: Status,
+}
+
+impl TaskState {
+    /// Reads the content of a file; none when there is nothing but blanks.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong with it.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, String> {
+        if bytes.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        if bytes.len() > BYTES_MAX {
+            return Err(format!("it is larger than {BYTES_MAX} bytes"));
+        }
+        let document = Document::read_object(bytes)?;
+        let id = document.text("taskId").parse().map_err(|why: String| format!("taskId: {why}"))?;
+        let status = match document.text("status") {
+            "" | "in_progress" | "running" | "active" | "pending" | "paused" | "interrupted" => Status::Running,
+            "completed" | "done" => Status::Completed,
+            "failed" => Status::Failed,
+            "cancelled" | "canceled" => Status::Cancelled,
+            other => return Err(format!("status is {other:?}; known are in_progress, completed, failed, cancelled")),
+        };
+        if let Some(other) = document.get("steps").filter(|steps| !steps.as_array().is_some_and(|steps| steps.iter().all(is_step)))
+        {
+            let shown: String = other.to_string().chars().take(60).collect();
+            return Err(format!("steps is {shown}; a list of objects with a name was expected"));
+        }
+        if document.get("context").is_some_and(|context| !context.is_object()) {
+            return Err("context is no object".to_owned());
+        }
+        for name in ["createdAt", "updatedAt"] {
+            if let Some(value) = document.get(name) {
+                Timestamp::parse(value.as_str().unwrap_or_default()).map_err(|why| format!("{name}: {why}"))?;
+            }
+        }
+        Ok(Some(Self { document, id, status }))
+    }
+
+    /// The task's ID.
+    #[must_use]
+    pub fn id(&self) -> &TaskId {
+        &self.id
+    }
+
+    /// Where the task stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// A new card of it, which nobody brings back without being asked.
+    #[must_use]
+    pub fn new_card(&self, file: Option<&Path>, now: Timestamp) -> Document {
+        let mut card = Document::new(Map::new());
+        card.set("schema_version", SCHEMA_VERSION);
+        card.set("revision", 0);
+        card.set("task_id", self.id.as_str());
+        card.set("task_type", "session");
+        card.set("title", "");
+        card.set("created_at", self.document.get("createdAt").cloned().unwrap_or_else(|| now.to_string().into()));
+        card.set_time("updated_at", now);
+        card.set("status", self.status.as_str());
+        card.set("allow_auto_resume", false);
+        card.set("stale_after_minutes", 0);
+        self.refresh(&mut card, file);
+        card
+    }
+
+    /// Brings what the file tells into a card that exists. A step that is done stays so.
+    pub fn refresh(&self, card: &mut Document, file: Option<&Path>) {
+        let title = self.document.text("description");
+        if !title.is_empty() && title != card.text("title") {
+            card.set("title", title);
+        }
+        for step in self.document.get("steps").and_then(Value::as_array).into_iter().flatten() {
+            refresh_step(card, step);
+        }
+        for (name, value) in self.document.get("context").and_then(Value::as_object).into_iter().flatten() {
+            if card.get("context").and_then(|context| context.get(name)) != Some(value) {
+                card.object_at("context").insert(name.clone(), value.clone());
+            }
+        }
+        let last = Timestamp::parse(self.document.text("lastCheckpoint")).ok();
+        let known = Timestamp::parse(card.text("last_checkpoint_at")).ok();
+        if last > known {
+            card.set("last_checkpoint_at", self.document.text("lastCheckpoint"));
+        }
+        let rest = self.document.object().iter().filter(|(name, _)| !KNOWN.contains(&name.as_str()));
+        let mut rest: Map<String, Value> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if let Some(text) = self.document.get("lastCheckpoint").filter(|_| last.is_none()) {
+            rest.insert("lastCheckpoint".into(), text.clone());
+        }
+        let metadata = card.object_at("metadata");
+        if let Some(file) = file {
+            metadata.insert(FILE_FIELD.into(), file.to_string_lossy().into());
+        }
+        if !rest.is_empty() {
+            metadata.insert(REST_FIELD.into(), rest.into());
+        }
+    }
+
+    /// The file's content.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.document.bytes()
+    }
+
+    /// What a card's file says now: what it said before, changed where the card knows better.
+    #[must_use]
+    pub fn of_card(card: &Document, before: Option<Self>) -> Document {
+        let mut state = before.map_or_else(|| blank(card), |state| state.document);
+        let status = match card.status() {
+            Ok(Status::Completed) => "completed",
+            Ok(Status::Failed) => "failed",
+            Ok(Status::Cancelled) => "cancelled",
+            _ if matches!(state.text("status"), "completed" | "failed" | "cancelled" | "done" | "canceled") => "in_progress",
+            _ => "",
+        };
+        for (name, value) in [("status", status), ("description", card.text("title"))] {
+            if !value.is_empty() && state.text(name) != value {
+                state.set(name, value);
+            }
+        }
+        for step in card.get("steps").and_then(Value::as_array).into_iter().flatten() {
+            export_step(&mut state, step);
+        }
+        for (name, value) in card.get("context").and_then(Value::as_object).into_iter().flatten() {
+            if state.get("context").and_then(|context| context.get(name)) != Some(value) {
+                state.object_at("context").insert(name.clone(), value.clone());
+            }
+        }
+        let time = |text: &str| Timestamp::parse(text).ok().map(|(time, _)| time);
+        if time(state.text("updatedAt")) != time(card.text("updated_at")) {
+            state.set("updatedAt", card.text("updated_at"));
+        }
+        let last = time(card.text("last_checkpoint_at"));
+        if last.is_some() && time(state.text("lastCheckpoint")) != last {
+            state.set("lastCheckpoint", card.text("last_checkpoint_at"));
+        }
+        state
+    }
+}
+
+fn is_step(step: &Value) -> bool {
+    step.get("name").is_some_and(Value::is_string)
+}
+
+/// A step's status in the words of a card.
+fn step_status(step: &Value) -> &'static str {
+    match step.get("status").and_then(Value::as_str) {
+        Some("done" | "completed" | "complete") => "done",
+        Some("failed" | "error") => "failed",
+        _ => "pending",
+    }
+}
+
+fn refresh_step(card: &mut Document, told: &Value) {
+    let name = told.get("name").and_then(Value::as_str).unwrap_or_default();
+    let status = step_status(told);
+    let mut steps = card.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+    match steps.iter_mut().find(|step| step.get("name").and_then(Value::as_str) == Some(name)) {
+        Some(Value::Object(step)) => {
+            if status != "pending" {
+                step.insert("status".into(), status.into());
+            }
+            if let Some(result) = told.get("result").filter(|result| !result.is_null()) {
+                step.insert("result".into(), result.clone());
+            }
+        }
+        _ => {
+            let mut step = told.as_object().cloned().unwrap_or_default();
+            step.insert("status".into(), status.into());
+            steps.push(step.into());
+        }
+    }
+    if card.get("steps").and_then(Value::as_array) != Some(&steps) {
+        card.set("steps", steps);
+    }
+}
+
+fn export_step(state: &mut Document, step: &Value) {
+    let name = step.get("name").and_then(Value::as_str).unwrap_or_default();
+    let mut steps = state.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+    match steps.iter_mut().find(|told| told.get("name").and_then(Value::as_str) == Some(name)) {
+        Some(told) => {
+            let (status, result) = (step_status(step), step.get("result"));
+            if let Value::Object(told) = told {
+                // What the file's own user marked as done meanwhile stays done; an import brings it into the card.
+                if status != "pending" && step_status(&Value::Object(told.clone())) != status {
+                    told.insert("status".into(), status.into());
+                }
+                if let Some(result) = result.filter(|result| told.get("result") != Some(*result)) {
+                    told.insert("result".into(), result.clone());
+                }
+            }
+        }
+        None => steps.push(step.clone()),
+    }
+    if state.get("steps").and_then(Value::as_array) != Some(&steps) {
+        state.set("steps", steps);
+    }
+}
+
+/// The file of a card whose file is not there: in the order that the skill writes it.
+fn blank(card: &Document) -> Document {
+    let mut rest = card.get("metadata").and_then(|metadata| metadata.get(REST_FIELD)).and_then(Value::as_object).cloned();
+    let mut state = Document::new(Map::new());
+    let version = rest.as_mut().and_then(|rest| rest.shift_remove("version"));
+    state.set("version", version.unwrap_or_else(|| 1.into()));
+    state.set("taskId", card.text("task_id"));
+    state.set("createdAt", card.text("created_at"));
+    state.set("updatedAt", card.text("updated_at"));
+    state.set("description", card.text("title"));
+    state.set("status", "in_progress");
+    state.set("steps", json!([]));
+    state.set("context", json!({}));
+    for (name, value) in rest.into_iter().flatten() {
+        state.set(&name, value);
+    }
+    state
+}
+
+/// Reads such a file; none when it is not there or holds nothing.
+///
+/// # Errors
+/// One sentence. The file is left alone.
+pub fn load(path: &Path) -> Result<Option<TaskState>, String> {
+    let mut buffer = Vec::new();
+    match read::card_file(AT_FDCWD, path, false, false, &mut buffer) {
+        Ok(bytes) => TaskState::parse(bytes),
+        Err(LoadError::Missing) => Ok(None),
+        Err(LoadError::Bad(error)) => Err(error.detail),
+        Err(LoadError::Ours(detail)) => Err(detail),
+    }
+}
+
+/// Brings the file that a card names up to the card. The caller holds the task's update lock.
+///
+/// # Errors
+/// One sentence; the card is not concerned.
+pub(crate) fn mirror(card: &Document) -> Result<(), String> {
+    let named = card.get("metadata").and_then(|metadata| metadata.get(FILE_FIELD)).and_then(Value::as_str);
+    let Some(path) = named.map(Path::new).filter(|path| path.is_absolute()) else { return Ok(()) };
+    let failed = |error: &dyn std::fmt::Display| format!("{} is not kept up to date: {error}", path.display());
+    let before = load(path).map_err(|error| failed(&error))?;
+    if before.as_ref().is_some_and(|state| state.id.as_str() != card.text("task_id")) {
+        return Ok(());
+    }
+    if matches!(card.status(), Ok(Status::Completed | Status::Cancelled)) {
+        return match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&cause(&error))),
+            _ => Ok(()),
+        };
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return Ok(()) };
+    durable::replace(folder, name, &TaskState::of_card(card, before).bytes()).map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"{
+  "version": 1,
+  "taskId": "7b1f3c52-8a0e-4c1e-9d55-0b6f3a1f2c11",
+  "createdAt": "2026-11-30T09:00:00+08:00",
+  "updatedAt": "2026-11-30T09:30:00+08:00",
+  "description": "整理季度报告",
+  "status": "in_progress",
+  "steps": [
+    {"name": "收集数据", "status": "done", "result": "12 份", "tookMs": 1200},
+    {"name": "写草稿", "status": "pending"}
+  ],
+  "context": {"file": "/tmp/a.md", "budget": 1.50},
+  "mood": "calm",
+  "lastCheckpoint": "2026-11-30T09:30:00+08:00"
+}
+"#;
+
+    fn parse(text: &str) -> TaskState {
+        TaskState::parse(text.as_bytes()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_the_card_does_not_know_better_stays_as_it_was() {
+        let state = parse(FILE);
+        let mut card = state.new_card(None, Timestamp::parse("2026-11-30T02:00:00Z").unwrap().0);
+        assert!(card.card("7b1f3c52-8a0e-4c1e-9d55-0b6f3a1f2c11").is_ok());
+        let at = Timestamp::parse("2026-11-30T02:00:00Z").unwrap().0;
+        card.set_step("写草稿", "done", Some("第一版"));
+        card.set_time("updated_at", at);
+        card.set_time("last_checkpoint_at", at);
+        let written = String::from_utf8(TaskState::of_card(&card, Some(state)).bytes()).unwrap();
+        let expected = FILE.replace("\"2026-11-30T09:30:00+08:00\"", "\"2026-11-30T02:00:00Z\"");
+        let (before, after): (Value, Value) = (serde_json::from_str(&expected).unwrap(), serde_json::from_str(&written).unwrap());
+        let mut before = before;
+        before["steps"][1] = json!({"name": "写草稿", "status": "done", "result": "第一版"});
+        assert_eq!(before, after);
+        assert!(written.contains("\"context\": {\"file\": \"/tmp/a.md\", \"budget\": 1.50}"), "{written}");
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_made_anew_with_all_that_it_held() {
+        let card = parse(FILE).new_card(None, Timestamp::parse("2026-11-30T01:30:00Z").unwrap().0);
+        let anew: Value = serde_json::from_slice(&TaskState::of_card(&card, None).bytes()).unwrap();
+        let mut expected: Value = serde_json::from_str(FILE).unwrap();
+        expected["updatedAt"] = "2026-11-30T01:30:00Z".into();
+        assert_eq!(anew, expected);
+    }
+
+    #[test]
+    fn a_step_that_is_done_stays_done() {
+        let state = parse(FILE);
+        let mut card = state.new_card(None, Timestamp::from_unix_ms(0));
+        card.set_step("写草稿", "done", Some("x"));
+        let before = card.clone();
+        state.refresh(&mut card, None);
+        assert_eq!(card, before);
+    }
+
+    #[test]
+    fn what_is_no_task_state_is_refused_with_a_reason() {
+        assert!(TaskState::parse(b" \n").unwrap().is_none());
+        for (text, why) in [
+            (&FILE[..200], "ends too early"),
+            ("[]", "a map"),
+            ("{}", "taskId"),
+            (r#"{"taskId":"a/b"}"#, "taskId"),
+            (r#"{"taskId":"a","status":"sleeping"}"#, "status"),
+            (r#"{"taskId":"a","steps":{}}"#, "steps"),
+            (r#"{"taskId":"a","steps":[{"status":"done"}]}"#, "steps"),
+            (r#"{"taskId":"a","context":[]}"#, "context"),
+            (r#"{"taskId":"a","createdAt":"yesterday"}"#, "createdAt"),
+        ] {
+            let error = TaskState::parse(text.as_bytes()).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `card import` and `card export`: tasks that others kept elsewhere.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tests::{Workspace, word};
+
+/// As the session skill writes it: UUIDs, an offset, Chinese, and fields that it never told us of.
+const STATE: &str = r#"{
+  "version": 1,
+  "taskId": "7b1f3c52-8a0e-4c1e-9d55-0b6f3a1f2c11",
+  "createdAt": "2026-03-30T09:00:00+08:00",
+  "updatedAt": "2026-03-30T09:30:00+08:00",
+  "description": "整理季度报告",
+  "status": "in_progress",
+  "steps": [
+    {"name": "收集数据", "status": "done", "result": "12 份", "tookMs": 1200},
+    {"name": "写草稿", "status": "pending", "result": null},
+    {"name": "发给小王", "status": "pending"}
+  ],
+  "context": {"file": "/tmp/草稿.md", "budget": 1.50, "tags": ["a", {"b": null}]},
+  "owner": {"name": "小李", "id": 12345678901234567890},
+  "lastCheckpoint": "2026-03-30T09:30:00+08:00"
+}
+"#;
+const ID: &str = "7b1f3c52-8a0e-4c1e-9d55-0b6f3a1f2c11";
+
+fn with_state() -> Workspace {
+    let workspace = Workspace::new();
+    fs::write(workspace.path(".task-state.json"), STATE).unwrap();
+    workspace
+}
+
+fn state(workspace: &Workspace) -> String {
+    fs::read_to_string(workspace.path(".task-state.json")).unwrap()
+}
+
+#[test]
+fn only_the_step_and_the_times_of_a_task_state_change() {
+    let workspace = with_state();
+    let card = workspace.run("card", &["import", "--from", "task-state"]).ok().is_quiet().one();
+    assert_eq!(
+        (&card["task_id"], &card["title"], &card["status"], &card["allow_auto_resume"], &card["stale_after_minutes"]),
+        (&json!(ID), &json!("整理季度报告"), &json!("running"), &json!(false), &json!(0))
+    );
+    assert_eq!(state(&workspace).replace(card["updated_at"].as_str().unwrap(), "2026-03-30T09:30:00+08:00"), STATE);
+    workspace.run("checkpoint", &[ID, "--step", "写草稿", "--result", "第一版", "--message", "草稿写好"]).ok();
+    let card = workspace.card(ID);
+    let mut expected: Value = serde_json::from_str(STATE).unwrap();
+    expected["steps"][1] = json!({"name": "写草稿", "status": "done", "result": "第一版"});
+    expected["updatedAt"] = card["updated_at"].clone();
+    expected["lastCheckpoint"] = card["last_checkpoint_at"].clone();
+    let text = state(&workspace);
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+    for kept in ["\"budget\": 1.50", "12345678901234567890", "\"createdAt\": \"2026-03-30T09:00:00+08:00\""] {
+        assert!(text.contains(kept), "{text}");
+    }
+    // It is no other card's because it is read again.
+    assert_eq!(workspace.run("card", &["import", "--from", "task-state"]).ok().one()["revision"], card["revision"]);
+    assert_eq!(workspace.run("card", &["list"]).ok().json().len(), 1);
+    assert_eq!(workspace.run("card", &["export", "--to", "task-state", ID]).ok().value(), expected);
+    // A file of its own for whoever wants one.
+    workspace.run("card", &["export", "--to", "task-state", ID, "copy.json"]).ok();
+    assert_eq!(serde_json::from_str::<Value>(&fs::read_to_string(workspace.path("copy.json")).unwrap()).unwrap(), expected);
+}
+
+#[test]
+fn what_the_skill_writes_meanwhile_is_taken_and_never_undone() {
+    let workspace = with_state();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    let done = state(&workspace).replace("\"写草稿\", \"status\": \"pending\"", "\"写草稿\", \"status\": \"done\"");
+    fs::write(workspace.path(".task-state.json"), done).unwrap();
+    // A write of the card before anyone imported that.
+    workspace.run("checkpoint", &[ID, "--step", "发给小王"]).ok();
+    let steps = |text: &str| {
+        serde_json::from_str::<Value>(text).unwrap()["steps"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|step| step["status"] == "done")
+            .count()
+    };
+    assert_eq!(steps(&state(&workspace)), 3);
+    assert_eq!(steps(&workspace.run("card", &["import", "--from", "task-state"]).ok().stdout()), 3);
+    assert_eq!(workspace.card(ID)["status"], "running");
+}
+
+#[test]
+fn the_file_goes_with_its_task_and_only_with_it() {
+    for (verb, gone) in [("complete", true), ("cancel", true), ("fail", false)] {
+        let workspace = with_state();
+        workspace.run("card", &["import", "--from", "task-state"]).ok();
+        workspace.run("card", &[verb, ID]).ok().is_quiet();
+        assert_eq!(!workspace.path(".task-state.json").exists(), gone, "{verb}");
+    }
+    let workspace = with_state();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    let other = STATE.replace(ID, "another");
+    fs::write(workspace.path(".task-state.json"), &other).unwrap();
+    workspace.run("card", &["complete", ID]).ok().is_quiet();
+    assert_eq!(state(&workspace), other);
+    // A finished task is not begun anew under its old name.
+    fs::write(workspace.path(".task-state.json"), STATE).unwrap();
+    workspace.run("card", &["import", "--from", "task-state"]).exits(77).complains("give it another taskId");
+    assert_eq!(state(&workspace), STATE);
+}
+
+#[test]
+fn a_file_that_is_missing_empty_or_damaged() {
+    let workspace = Workspace::new();
+    assert_eq!(workspace.run("card", &["import", "--from", "task-state"]).ok().is_quiet().stdout(), "");
+    fs::write(workspace.path(".task-state.json"), " \n").unwrap();
+    assert_eq!(workspace.run("card", &["import", "--from", "task-state"]).ok().is_quiet().stdout(), "");
+    let cut = &STATE[..250];
+    fs::write(workspace.path(".task-state.json"), cut).unwrap();
+    workspace.run("card", &["import", "--from", "task-state"]).exits(65).complains("ends too early").complains("it is left alone");
+    assert_eq!(state(&workspace), cut);
+    workspace.run_with("card", &["import", "--from", "task-state", "-"], STATE).ok();
+    // One from a pipe has no file.
+    assert_eq!(workspace.card(ID)["metadata"].get("task_state_file"), None);
+    // The card goes on when its file cannot be written.
+    let workspace = with_state();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    fs::write(workspace.path(".task-state.json"), cut).unwrap();
+    workspace.run("checkpoint", &[ID, "--step", "写草稿"]).ok().complains("is not kept up to date");
+    assert_eq!((state(&workspace).as_str(), &workspace.card(ID)["steps"][1]["status"]), (cut, &json!("done")));
+}
+
+/// Where the skill keeps it when the workspace has none.
+#[test]
+fn the_main_workspace_is_looked_at_after_this_one() {
+    let workspace = Workspace::new();
+    fs::create_dir_all(workspace.path("home/.openclaw/workspace-main")).unwrap();
+    fs::write(workspace.path("home/.openclaw/workspace-main/.task-state.json"), STATE).unwrap();
+    let card = workspace.run("card", &["import", "--from", "task-state"]).ok().one();
+    let file = workspace.path("home/.openclaw/workspace-main/.task-state.json");
+    assert_eq!(card["metadata"]["task_state_file"], word(&file));
+    workspace.run("card", &["cancel", ID]).ok();
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_task_status_file_becomes_a_card_with_all_that_it_held() {
+    let workspace = Workspace::new();
+    let mut told = json!({"taskId": "crawl-7", "taskType": "crawl", "status": "running", "message": "250 of 1000",
+        "progress": {"current": 250, "total": 1000, "percentage": 25.0}, "requiresInput": null,
+        "history": [{"at": "2026-03-30T01:00:00Z", "message": "begun"}], "updatedAt": "2026-03-30T01:30:00Z", "extensions": {"x": [1]}});
+    let import = |told: &Value| workspace.run_with("card", &["import", "--from", "task-status", "-"], &told.to_string()).ok().one();
+    let card = import(&told);
+    assert_eq!(
+        (&card["task_type"], &card["status"], &card["checkpoints"][0]["message"]),
+        (&json!("crawl"), &json!("running"), &json!("250 of 1000"))
+    );
+    let mut kept = told.clone();
+    kept.as_object_mut().unwrap().retain(|name, _| name != "taskId" && name != "taskType");
+    assert_eq!(card["metadata"]["task_status"], kept);
+    assert_eq!(import(&told), card);
+    told["status"] = "waiting_for_input".into();
+    told["requiresInput"] = "which region?".into();
+    let card = import(&told);
+    assert_eq!(
+        (&card["status"], &card["attention"]["reason"], &card["attention"]["detail"]),
+        (&json!("needs_attention"), &json!("waiting_for_input"), &json!("which region?"))
+    );
+    assert_eq!(workspace.run("watch", &[]).ok().one()["reason"], "waiting_for_input");
+    told["status"] = "completed".into();
+    assert_eq!(import(&told)["status"], "completed");
+    workspace
+        .run_with("card", &["import", "--from", "task-status", "-"], "{\"taskId\":\"x\",\"status\":\"odd\"}")
+        .exits(65)
+        .complains("status is \"odd\"");
+}
+
+#[test]
+fn ten_thousand_cards_of_the_predecessor_move_in_with_one_command() {
+    const CARDS: usize = 10_000;
+    let workspace = Workspace::new();
+    let old = workspace.path("old cards");
+    fs::create_dir(&old).unwrap();
+    let card = |id: &str| {
+        json!({"id": id, "task_type": "t", "title": "旧", "status": "blocked", "phase": "collect", "created_at": "2026-03-30T01:00:00",
+            "meta": {"k": 1}, "artifacts": {"raw": "/r"}, "safe_to_retry": false, "unknown": [1.10]})
+    };
+    for number in 0..CARDS {
+        fs::write(old.join(format!("t{number}.json")), card(&format!("t{number}")).to_string()).unwrap();
+    }
+    fs::write(old.join("cut.json"), "{\"id\": \"cut\"").unwrap();
+    fs::write(old.join("other.json"), card("t1").to_string()).unwrap();
+    let folder = word(&old).to_owned();
+    let ran = workspace.run("card", &["import", "--from", "task-runtime", &folder]);
+    ran.exits(65);
+    let said = ran.stderr();
+    assert!(
+        said.lines().count() == 2 && said.contains("cut.json is not taken: ") && said.contains("other.json is not taken: "),
+        "{said}"
+    );
+    assert_eq!(ran.json().len(), CARDS);
+    let moved = workspace.card("t77");
+    assert_eq!(
+        (&moved["task_id"], &moved["status"], &moved["metadata"], &moved["manual_phases"]),
+        (&json!("t77"), &json!("needs_attention"), &json!({"k": 1}), &json!(["collect"]))
+    );
+    assert_eq!(
+        (&moved["artifacts"], moved["unknown"].as_array().map(Vec::len)),
+        (&json!({"phase_collect": {"raw": "/r"}}), Some(1))
+    );
+    // Again, when some went on here: nothing is undone, nothing is made twice.
+    workspace.run("card", &["approve", "t77"]).ok();
+    assert_eq!(workspace.run("card", &["import", "--from", "task-runtime", &folder]).exits(65).stdout(), "");
+    assert_eq!(workspace.card("t77")["status"], "running");
+    // In place: only what the predecessor wrote is given today's names.
+    let here = Workspace::new();
+    here.put_card("t1", &card("t1").to_string());
+    here.run("card", &["create", "mine", "--task-type", "t", "--title", "x"]).ok();
+    let args = ["import", "--from", "task-runtime", "data/task-runs"];
+    assert_eq!(here.run("card", &args).ok().one()["task_id"], "t1");
+    assert_eq!(here.run("card", &args).ok().stdout(), "");
+    assert_eq!((&here.card("t1")["status"], &here.card("mine")["revision"]), (&json!("needs_attention"), &json!(1)));
+}
