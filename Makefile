@@ -6,7 +6,7 @@ CARGO = cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 PROGRAMS = card checkpoint watch resume
-SCRIPTS = tests/demo.sh tests/demo/adapter.sh
+SCRIPTS = tests/demo.sh tests/demo/adapter.sh heartbeat-install/assets/recovery-pass heartbeat-install/assets/templates/task_resume.sh
 MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1
 
 all:
