@@ -11,6 +11,8 @@ use shared::policy::Policy;
 
 use crate::export::Export;
 use crate::import::{Import, Source};
+use crate::report::language::Language;
+use crate::scaffold::Scaffold;
 
 const HELP: &str = include_str!("../help.txt");
 
@@ -26,6 +28,7 @@ pub(crate) enum Verb {
     Put(TaskId),
     Import(Import),
     Export(Export),
+    Report(Report),
     Schema,
 }
 
@@ -38,6 +41,8 @@ pub(crate) struct Create {
     pub(crate) policy: Policy,
     pub(crate) steps: Vec<String>,
     pub(crate) entry: Entry,
+    /// The adapter that is made from a template.
+    pub(crate) scaffold: Option<Scaffold>,
 }
 
 /// `card update`.
@@ -76,6 +81,25 @@ pub(crate) struct Filter {
     pub(crate) task_type: Option<String>,
 }
 
+/// `card report -`.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) format: ReportFormat,
+    /// Without one: that of the environment.
+    pub(crate) language: Option<Language>,
+    /// Printed when there is nothing to say.
+    pub(crate) quiet_token: Option<String>,
+}
+
+/// Whom a report is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportFormat {
+    /// News only, as one short message.
+    Chat,
+    /// Everything.
+    Text,
+}
+
 /// What a person, or the task itself, decides about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
@@ -109,7 +133,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
             Some(other) => return Err(other.unexpected().into()),
             None => {
                 return Err(Error::usage(
-                    "say what to do: create, update, put, show, list, log, complete, fail, block, cancel, approve, import, export or schema; see --help",
+                    "say what to do: create, update, put, show, list, log, report, complete, fail, block, cancel, approve, import, export or schema; see --help",
                 ));
             }
         }
@@ -125,6 +149,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "show" => show(&mut line)?,
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => list(&mut line)?,
+        "report" => report(&mut line)?,
         "complete" => decision(&mut line, Choice::Complete)?,
         "fail" => decision(&mut line, Choice::Fail)?,
         "block" => decision(&mut line, Choice::Block)?,
@@ -185,6 +210,7 @@ fn create(line: &mut Line) -> Result<Answer, Error> {
             Long("phase") => wanted.entry.phase = Some(name(parser, "phase")?),
             Long("status") => wanted.status = Some(first_status(&text(parser, "status")?)?),
             Long("step") => wanted.steps.push(name(parser, "step")?),
+            Long("scaffold") => wanted.scaffold = Some(scaffold(&text(parser, "scaffold")?)?),
             Long("artifact") => wanted.entry.artifacts.push(artifact(parser, "artifact")?),
             Long("meta") => insert(&mut wanted.entry.metadata, pair(parser, "meta")?),
             Long("context") => insert(&mut wanted.entry.context, pair(parser, "context")?),
@@ -203,7 +229,11 @@ fn create(line: &mut Line) -> Result<Answer, Error> {
     if !wanted.policy.sets("title") {
         return Err(Error::usage("create: --title is missing"));
     }
-    if wanted.policy.sets("resume_adapter") && wanted.policy.has_command() {
+    let has_adapter = wanted.policy.sets("resume_adapter");
+    if has_adapter && wanted.scaffold.is_some() {
+        return Err(Error::usage("create: --resume-adapter and --scaffold exclude each other"));
+    }
+    if (has_adapter || wanted.scaffold.is_some()) && wanted.policy.has_command() {
         return Err(Error::usage("create: an adapter and a command exclude each other"));
     }
     if wanted.policy.commands() > 1 {
@@ -320,6 +350,44 @@ fn list(line: &mut Line) -> Result<Answer, Error> {
         }
     }
     Ok(Answer::Verb(Verb::List(filter)))
+}
+
+fn report(line: &mut Line) -> Result<Answer, Error> {
+    let Line { parser, common } = line;
+    let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None };
+    let mut from_pipe = false;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Value(word) if word == "-" => from_pipe = true,
+            Long("format") => {
+                wanted.format = match text(parser, "format")?.as_str() {
+                    "chat" => ReportFormat::Chat,
+                    "text" => ReportFormat::Text,
+                    other => return Err(Error::usage(format!("--format: {other:?} is no format: chat, text"))),
+                };
+            }
+            Long("lang") => {
+                let code = text(parser, "lang")?;
+                let language = Language::parse(&code);
+                wanted.language =
+                    Some(language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours: en, zh")))?);
+            }
+            Long("quiet-token") => wanted.quiet_token = Some(text(parser, "quiet-token")?).filter(|token| !token.is_empty()),
+            Long("workspace") => common.workspace = Some(parser.value()?.into()),
+            Long("now") => common.now = Some(cli::time(parser, "now")?),
+            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if !from_pipe {
+        return Err(Error::usage("report: give - and pipe the lines of resume into it; see --help"));
+    }
+    Ok(Answer::Verb(Verb::Report(wanted)))
+}
+
+fn scaffold(name: &str) -> Result<Scaffold, Error> {
+    Scaffold::parse(name).ok_or_else(|| Error::usage(format!("--scaffold: {name:?} is no template: sh, python")))
 }
 
 fn show(line: &mut Line) -> Result<Answer, Error> {

@@ -35,9 +35,18 @@ pub(crate) fn create(store: &Store, place: &Place, wanted: &Create) -> Result<Ex
 }
 
 fn make(store: &Store, id: &TaskId, wanted: &Create) -> Result<Document, Error> {
-    let document = document(id, wanted, store.clock().stamp())?;
+    let mut document = document(id, wanted, store.clock().stamp())?;
+    // First the adapter, so that no card ever points at one that is not there.
+    let placed = wanted.scaffold.map(|scaffold| scaffold.place(store.workspace(), id)).transpose()?;
+    if let Some(placed) = &placed {
+        document.set("resume_adapter", placed.adapter());
+    }
     let event = Event::new("created").with("by", "card").with("status", document.text("status"));
-    store.create(id, document, event)
+    let made = store.create(id, document, event);
+    if let (Err(_), Some(placed)) = (&made, placed) {
+        placed.take_back();
+    }
+    made
 }
 
 fn make_with_free_id(store: &Store, wanted: &Create, now: Timestamp) -> Result<Document, Error> {

@@ -1,4 +1,4 @@
-//! `card`: makes, shows and changes run cards.
+//! `card`: makes, shows, changes and reports run cards.
 
 use std::process::ExitCode;
 
@@ -12,6 +12,8 @@ mod export;
 mod import;
 mod policies;
 mod put;
+mod report;
+mod scaffold;
 mod schema;
 mod show;
 mod table;
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     cli::run("card", || match args::parse(lexopt::Parser::from_env())? {
         Parsed::Print(text) => cli::print(&text),
         Parsed::Run((_, Verb::Schema)) => cli::print(schema::SCHEMA),
+        Parsed::Run((common, Verb::Report(wanted))) => report::report(&common, &wanted),
         Parsed::Run((common, verb)) => {
             let (store, place) = common.open()?;
             match verb {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
                 Verb::Import(wanted) => import::import(&store, &wanted),
                 Verb::Export(wanted) => export::export(&store, &wanted),
                 Verb::Schema => cli::print(schema::SCHEMA),
+                Verb::Report(wanted) => report::report(&common, &wanted),
             }
         }
     })

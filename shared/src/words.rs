@@ -85,6 +85,9 @@ pub fn reason(word: &str) -> Option<&'static str> {
         "busy" => "another process holds its card",
         "refused" => "that was refused",
         "claim_failed" => "no attempt could be started",
+        "budget" => "the pass had no time left for it",
+        "jobs" => "it waits for its turn in the next pass",
+        "error" => "something went wrong with it",
         _ => return None,
     })
 }
@@ -106,6 +109,7 @@ pub fn outcome(kind: &str) -> Option<&'static str> {
         "output_limit" => "printed too much and was ended",
         "budget" => "ran out of the pass's time and was ended",
         "needs_attention" => "asked for a person",
+        "supervisor_died" => "lost its supervisor",
         _ => return None,
     })
 }

@@ -1,0 +1,95 @@
+//! `card report`: what a pass found and did, for people.
+//!
+//! ```text
+//! lines      signal lines come in, of whatever form resume would take
+//! story      each becomes a story: of a kind, in a language, news or not
+//! en  zh     the languages
+//! chat text  stories go out
+//! ```
+//! Where the stories come from and what they are printed as are two things: a further source
+//! (the cards themselves) or a further format is one more file beside these.
+
+use std::collections::HashSet;
+use std::io::{IsTerminal, stdin};
+use std::path::PathBuf;
+
+use shared::cli::{Common, Output};
+use shared::exit::{Error, Exit};
+use shared::screen::Screen;
+use shared::store::Store;
+use shared::time::Clock;
+
+use crate::args::{Report, ReportFormat};
+
+mod chat;
+mod en;
+pub(crate) mod language;
+mod lines;
+mod story;
+mod text;
+mod zh;
+
+use story::{Kind, Story};
+
+/// Reads signal lines to their end and prints what they tell.
+pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
+    if stdin().is_terminal() {
+        return Err(Error::usage("report: pipe the lines of watch or resume into it; see --help"));
+    }
+    let input = lines::read(stdin().lock())?;
+    let language = wanted.language.unwrap_or_else(language::of_process).words();
+    let now = Clock::new(common.now).now();
+    let told = |line| story::of(line, language, now);
+    let mut stories: Vec<Story> = input.lines.iter().map(told).filter(|story| wanted.tells(story)).collect();
+    // What needs a person may come twice, once as it was found and once as an attempt ended.
+    let mut seen = HashSet::new();
+    stories.retain(|story| story.kind != Kind::Person || seen.insert((story.task.clone(), story.what.clone())));
+    stories.sort_by_key(|story| story.kind);
+    add_titles(common, &mut stories)?;
+    let text = match wanted.format {
+        ReportFormat::Chat => chat::print(&stories, language, programs().as_deref()),
+        ReportFormat::Text => text::print(&stories, language, &Screen::of_stdout()),
+    };
+    let mut output = Output::new();
+    match (&wanted.quiet_token, text.is_empty()) {
+        (Some(token), true) if !input.bad => output.text(&format!("{token}\n"))?,
+        _ => output.text(&text)?,
+    }
+    output.finish()?;
+    Ok(if input.bad { Exit::BadData } else { Exit::Done })
+}
+
+/// People know a task by its title; resume's lines do not have it. Without a workspace there is none to add.
+fn add_titles(common: &Common, stories: &mut [Story]) -> Result<(), Error> {
+    if stories.iter().all(|story| !story.title.is_empty()) {
+        return Ok(());
+    }
+    let store = match common.open() {
+        Ok((store, _)) => store,
+        Err(error) if common.workspace.is_some() => return Err(error),
+        Err(_) => return Ok(()),
+    };
+    for story in stories.iter_mut().filter(|story| story.title.is_empty()) {
+        story.title = title(&store, &story.task).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn title(store: &Store, task: &str) -> Option<String> {
+    let (_, card) = store.load(&task.parse().ok()?).ok()?;
+    Some(card.title)
+}
+
+/// The folder of these programs, where a person's shell would not find them by name.
+fn programs() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?.parent()?.to_owned();
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    (!std::env::split_paths(&search).any(|folder| folder == own)).then_some(own)
+}
+
+impl Report {
+    /// A chat gets the news only.
+    fn tells(&self, story: &Story) -> bool {
+        self.format != ReportFormat::Chat || story.is_news
+    }
+}
