@@ -52,7 +52,7 @@ fn entry(story: &Story, words: &dyn Words) -> String {
     let title = cut(&plain(&story.title), TITLE_COLUMNS_MAX);
     let task = words.task(&title, &code(&cut(&story.task, WORDS_COLUMNS_MAX)));
     let detail = cut(&plain(&story.detail), WORDS_COLUMNS_MAX);
-    let what = words.join(&[cut(&plain(&story.what), 2 * WORDS_COLUMNS_MAX), detail]);
+    let what = words.join(&[cut(&plain(&story.what), 2 * WORDS_COLUMNS_MAX), detail, story.then.clone()]);
     let mut text = format!("- {task}{}{what}\n", words.colon());
     for (label, exact) in
         [(words.log(), &story.log), (words.command(), &story.next)].into_iter().filter(|(_, text)| !text.is_empty())

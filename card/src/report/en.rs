@@ -75,8 +75,8 @@ impl Words for English {
 
     fn again(&self, at: Option<Timestamp>, now: Timestamp) -> String {
         match at {
-            Some(at) if at > now => format!("tried again {}", self.at(at, now)),
-            _ => "tried again with the next pass".to_owned(),
+            Some(at) if at > now => format!("next attempt at {}", self.moment(at, now)),
+            _ => "next attempt with the next pass".to_owned(),
         }
     }
 
@@ -143,10 +143,6 @@ impl Words for English {
 }
 
 impl English {
-    fn at(&self, at: Timestamp, now: Timestamp) -> String {
-        format!("at {}", self.moment(at, now))
-    }
-
     fn moment(&self, at: Timestamp, now: Timestamp) -> String {
         let ahead = self.span((at.unix_ms() - now.unix_ms()) / 1000);
         match clock_time(at, now) {

@@ -35,6 +35,8 @@ pub(crate) struct Story {
     pub(crate) what: String,
     /// In the words of the program that noticed it; may be empty.
     pub(crate) detail: String,
+    /// What comes of it, said last; may be empty.
+    pub(crate) then: String,
     /// A log's path; may be empty.
     pub(crate) log: String,
     /// The command that a person would run; may be empty.
@@ -46,7 +48,7 @@ pub(crate) fn of(line: &Line, words: &dyn Words, now: Timestamp) -> Story {
     let (kind, is_news, parts) = match line.text("signal") {
         "needs_attention" => (Kind::Person, line.0.get("new") == Some(&Value::Bool(true)), person(line, words, now)),
         "alert" if line.0.contains_key("outcome") => {
-            (Kind::Failed, !matches!(line.text("outcome"), "postponed" | "stopped"), failed(line, words, now))
+            (Kind::Failed, !matches!(line.text("outcome"), "postponed" | "stopped"), failed(line, words))
         }
         "alert" => (Kind::Silent, true, silent(line, words)),
         "recovery" => (Kind::Recovered, true, vec![ended_well(line, words)]),
@@ -66,6 +68,7 @@ pub(crate) fn of(line: &Line, words: &dyn Words, now: Timestamp) -> Story {
         title: line.text("title").to_owned(),
         what: words.join(&parts),
         detail: detail(line).0.to_owned(),
+        then: if kind == Kind::Failed { words.again(time(line, "next_attempt_at"), now) } else { String::new() },
         log: line.text("log").to_owned(),
         next: next(line, kind),
     }
@@ -79,9 +82,9 @@ fn person(line: &Line, words: &dyn Words, now: Timestamp) -> Vec<String> {
     vec![reason(line, words), phase(line, words), last, lasting, pending]
 }
 
-fn failed(line: &Line, words: &dyn Words, now: Timestamp) -> Vec<String> {
+fn failed(line: &Line, words: &dyn Words) -> Vec<String> {
     let progress = if line.0.contains_key("progress") { words.progress_on_the_way() } else { "" };
-    vec![attempt(line, words), progress.to_owned(), words.again(time(line, "next_attempt_at"), now)]
+    vec![attempt(line, words), progress.to_owned()]
 }
 
 fn silent(line: &Line, words: &dyn Words) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(crate) fn print(stories: &[Story], words: &dyn Words, screen: &Screen) -> St
 
 fn entry(story: &Story, words: &dyn Words, screen: &Screen) -> String {
     let task = words.task(clean(&story.title).trim(), &story.task);
-    let said = words.join(&[story.what.clone(), story.detail.clone()]);
+    let said = words.join(&[story.what.clone(), story.detail.clone(), story.then.clone()]);
     let head = Prose::default().styled(Style::Strong, &task).plain(words.colon()).plain(&said);
     let mut text = head.print(screen, (Style::Plain, "  "), INDENT);
     for (label, exact) in

@@ -157,16 +157,17 @@ impl Words for Chinese {
 
     fn silence(&self, word: &str, phrase: &str, span: &str) -> String {
         match word {
-            "silent" | "attempt_silent" => format!("{phrase}已有 {span}"),
-            _ => format!("{phrase}，{span}前还有动静"),
+            "silent" => format!("已有 {span}没有动静"),
+            "attempt_silent" => format!("进程还在，但已有 {span}没有动静"),
+            _ => format!("{phrase}，最后一次动静在 {span}前"),
         }
     }
 
     fn goes_on(&self, from: &str, to: &str, attempt: &str) -> String {
         match (from, to) {
             (_, "") => format!("已接着做（第 {attempt} 次尝试）"),
-            (from, to) if from.is_empty() || from == to => format!("已接着做，在阶段 {to}（第 {attempt} 次尝试）"),
-            (from, to) => format!("已接着做，从阶段 {from} 进到 {to}（第 {attempt} 次尝试）"),
+            (from, to) if from.is_empty() || from == to => format!("在阶段 {to} 接着做（第 {attempt} 次尝试）"),
+            (from, to) => format!("已从阶段 {from} 进到 {to}（第 {attempt} 次尝试）"),
         }
     }
 
