@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use tests::{Workspace, eventually, root};
 
 use crate::installed::{asset, bare, install};
@@ -11,6 +12,33 @@ use crate::installed::{asset, bare, install};
 const DOCS: [&str; 4] = ["adapter-contract.md", "practice.md", "troubleshooting.md", "PROMPTS.md"];
 /// Bytes; longer ones are cut where skills are listed.
 const DESCRIPTION_BYTES_MAX: usize = 160;
+
+/// What the commands of each lead to.
+const OUTCOMES: [(&str, &[(&str, &str)]); 5] = [
+    (
+        "adapter-contract.md",
+        &[
+            ("count_words", "completed"),
+            ("two_phases", "completed"),
+            ("letter_2", "completed"),
+            ("try_it", "completed"),
+            ("fetch_1", "completed"),
+        ],
+    ),
+    ("practice.md", &[("letter_1", "running"), ("import_1", "running"), ("trip_1", "running"), ("part_2", "pending")]),
+    ("troubleshooting.md", &[("ask_1", "running")]),
+    ("PROMPTS.md", &[]),
+    (
+        "SKILL.md",
+        &[
+            ("report_1", "completed"),
+            ("fetch_1", "completed"),
+            ("count_1", "completed"),
+            ("choice_1", "needs_attention"),
+            ("letter_1", "running"),
+        ],
+    ),
+];
 
 fn everything() -> Vec<(String, String)> {
     let docs = ["en", "zh"].into_iter().flat_map(|language| DOCS.map(|name| format!("docs/{language}/{name}")));
@@ -38,11 +66,18 @@ fn every_command_works_as_printed() {
             let ran = in_folder(block);
             assert!(ran.status() == Some(0), "{name}: {ran}");
         }
-        // What was let go ends before its workspace does.
+        let status = |id: &str| {
+            let text = fs::read_to_string(folder.join(format!("data/task-runs/{id}.json"))).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap()["status"].as_str().unwrap().to_owned()
+        };
         eventually("no attempt is at work", || {
             let all = in_folder("bin/watch --explain").ok().stdout();
             !all.contains("\"supervised\"") && !all.contains("\"alive\"")
         });
+        let (_, outcome) = OUTCOMES.iter().find(|(end, _)| name.ends_with(end)).unwrap();
+        for (id, expected) in *outcome {
+            assert_eq!(status(id), *expected, "{name}: {id}");
+        }
     }
 }
 

@@ -13,7 +13,8 @@ stdin. What you put here may be cut anywhere and is then run again, so:
   refused ends the job: a newer attempt has taken over;
 - what must not happen twice (a mail, a payment) is a phase of its own, made
   manual by "card create --manual-phase NAME". After the checkpoint that leads
-  to it, return None: the next run enters it, when a person has said so.
+  to it, print('{"continue": true}') and return None: a person is asked at once,
+  and the next run begins in it when that person has said yes.
 
 Exit status: 0 it went well, 75 not now (try later, free of charge), 78 a
 person has to look, anything else: failed, tried again after a while.

@@ -13,7 +13,8 @@
 #     refused ends the job (set -e): a newer attempt has taken over;
 #   - what must not happen twice (a mail, a payment) is a phase of its own, made
 #     manual by "card create --manual-phase NAME". After the checkpoint that
-#     leads to it, exit 0: the next run enters it, when a person has said so.
+#     leads to it, print {"continue": true} and exit 0: a person is asked at
+#     once, and the next run begins in it when that person has said yes.
 #
 # Exit status: 0 it went well, 75 not now (try later, free of charge), 78 a
 # person has to look, anything else: failed, tried again after a while.
