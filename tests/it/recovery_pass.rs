@@ -110,6 +110,13 @@ fn a_pass_that_failed_does_not_look_like_a_quiet_one() {
         let ran = pass(&workspace, &broken(program, ""), &quiet);
         assert_eq!(ran.exits(78).complains(&format!("bin/{program} is not there")).stdout(), "");
     }
+    if Path::new("/dev/full").exists() {
+        let folder = install(&workspace, "full");
+        let mut command = bare(Path::new("/bin/sh"));
+        command.args(["-c", "\"$0\" --quiet-token x >/dev/full"]).arg(folder.join("bin/recovery-pass"));
+        let ran = workspace.finish(command, None);
+        assert!(ran.exits(74).stderr().contains("nobody could be told"), "{ran}");
+    }
     let folder = install(&workspace, "usage");
     for (args, status) in [(&["--quiet-token"][..], 64), (&["--no-such-option"], 64), (&["--lang", "tlh"], 64)] {
         let ran = pass(&workspace, &folder, &[args, &["--quiet-token", "NO_REPLY"][..2 * usize::from(args.len() > 1)]].concat());

@@ -119,7 +119,7 @@ fn a_chat_message_has_a_limit_and_counts_the_rest() {
 #[test]
 fn values_stay_values() {
     let workspace = Workspace::new();
-    let evil = "a\n- `b`\u{1b}]0;owned\u{7}\u{202e}*x* `code`";
+    let evil = "a\n- `b`\u{1b}]0;owned\u{7}\u{202e}*x* `code` @everyone <!channel> [here](http://evil.example)";
     let line = json!({"signal": "needs_attention", "task_id": evil, "title": evil, "reason": evil, "phase": evil, "detail": evil,
         "next": evil, "log": evil, "new": true});
     for format in ["chat", "text"] {

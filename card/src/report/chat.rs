@@ -62,9 +62,11 @@ fn entry(story: &Story, words: &dyn Words) -> String {
     text
 }
 
-/// A value in a sentence. It opens and closes no code.
+/// A value in a sentence. It opens and closes no code, calls nobody (`@everyone`, `<!channel>`) and hides no address behind a
+/// word (`[word](address)`): what is between the signs is seen by programs only.
 fn plain(text: &str) -> String {
-    clean(text).trim().replace('`', "'")
+    let text = clean(text).trim().replace('`', "'");
+    text.replace('@', "@\u{2060}").replace('<', "<\u{2060}").replace("](", "]\u{2060}(")
 }
 
 /// What is to be copied.
