@@ -11,7 +11,7 @@ use shared::policy::Policy;
 
 use crate::export::Export;
 use crate::import::{Import, Source};
-use crate::report::language::Language;
+use crate::report::{Format as ReportFormat, Language, Report};
 use crate::scaffold::Scaffold;
 
 const HELP: &str = include_str!("../help.txt");
@@ -79,25 +79,6 @@ pub(crate) struct Filter {
     pub(crate) format: Option<Format>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) task_type: Option<String>,
-}
-
-/// `card report -`.
-#[derive(Debug)]
-pub(crate) struct Report {
-    pub(crate) format: ReportFormat,
-    /// Without one: that of the environment.
-    pub(crate) language: Option<Language>,
-    /// Printed when there is nothing to say.
-    pub(crate) quiet_token: Option<String>,
-}
-
-/// Whom a report is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReportFormat {
-    /// News only, as one short message.
-    Chat,
-    /// Everything.
-    Text,
 }
 
 /// What a person, or the task itself, decides about a task.

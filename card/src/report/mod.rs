@@ -19,17 +19,35 @@ use shared::screen::Screen;
 use shared::store::Store;
 use shared::time::Clock;
 
-use crate::args::{Report, ReportFormat};
-
 mod chat;
 mod en;
-pub(crate) mod language;
+mod language;
 mod lines;
 mod story;
 mod text;
 mod zh;
 
+pub(crate) use language::Language;
 use story::{Kind, Story};
+
+/// `card report -`.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) format: Format,
+    /// Without one: that of the environment.
+    pub(crate) language: Option<Language>,
+    /// Printed when there is nothing to say.
+    pub(crate) quiet_token: Option<String>,
+}
+
+/// Whom a report is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// News only, as one short message.
+    Chat,
+    /// Everything.
+    Text,
+}
 
 /// Reads signal lines to their end and prints what they tell.
 pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
@@ -47,8 +65,8 @@ pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
     stories.sort_by_key(|story| story.kind);
     add_titles(common, &mut stories)?;
     let text = match wanted.format {
-        ReportFormat::Chat => chat::print(&stories, language, programs().as_deref()),
-        ReportFormat::Text => text::print(&stories, language, &Screen::of_stdout()),
+        Format::Chat => chat::print(&stories, language, programs().as_deref()),
+        Format::Text => text::print(&stories, language, &Screen::of_stdout()),
     };
     let mut output = Output::new();
     match (&wanted.quiet_token, text.is_empty()) {
@@ -90,6 +108,6 @@ fn programs() -> Option<PathBuf> {
 impl Report {
     /// A chat gets the news only.
     fn tells(&self, story: &Story) -> bool {
-        self.format != ReportFormat::Chat || story.is_news
+        self.format != Format::Chat || story.is_news
     }
 }
