@@ -11,8 +11,10 @@ use shared::policy::Policy;
 
 use crate::export::Export;
 use crate::import::{Import, Source};
-use crate::report::{Format as ReportFormat, Language, Report};
+use crate::report::Report;
 use crate::scaffold::Scaffold;
+
+mod look;
 
 const HELP: &str = include_str!("../help.txt");
 
@@ -127,10 +129,10 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "schema" => schema(&mut line)?,
         "import" => import(&mut line)?,
         "export" => export(&mut line)?,
-        "show" => show(&mut line)?,
+        "show" => look::show(&mut line)?,
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
-        "list" => list(&mut line)?,
-        "report" => report(&mut line)?,
+        "list" => look::list(&mut line)?,
+        "report" => look::report(&mut line)?,
         "complete" => decision(&mut line, Choice::Complete)?,
         "fail" => decision(&mut line, Choice::Fail)?,
         "block" => decision(&mut line, Choice::Block)?,
@@ -313,89 +315,8 @@ fn export(line: &mut Line) -> Result<Answer, Error> {
     Ok(Answer::Verb(Verb::Export(Export { id, to })))
 }
 
-fn list(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
-    let mut filter = Filter::default();
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("status") => {
-                filter.statuses.push(text(parser, "status")?.parse().map_err(|why| Error::usage(format!("--status: {why}")))?);
-            }
-            Long("task-type") => filter.task_type = Some(text(parser, "task-type")?),
-            Long("format") => filter.format = Some(format(&text(parser, "format")?, "jsonl")?),
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    Ok(Answer::Verb(Verb::List(filter)))
-}
-
-fn report(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
-    let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None };
-    let mut from_pipe = false;
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Value(word) if word == "-" => from_pipe = true,
-            Long("format") => {
-                wanted.format = match text(parser, "format")?.as_str() {
-                    "chat" => ReportFormat::Chat,
-                    "text" => ReportFormat::Text,
-                    other => return Err(Error::usage(format!("--format: {other:?} is no format: chat, text"))),
-                };
-            }
-            Long("lang") => {
-                let code = text(parser, "lang")?;
-                let language = Language::parse(&code);
-                wanted.language =
-                    Some(language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours: en, zh")))?);
-            }
-            Long("quiet-token") => wanted.quiet_token = Some(text(parser, "quiet-token")?).filter(|token| !token.is_empty()),
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    if !from_pipe {
-        return Err(Error::usage("report: give - and pipe the lines of resume into it; see --help"));
-    }
-    Ok(Answer::Verb(Verb::Report(wanted)))
-}
-
 fn scaffold(name: &str) -> Result<Scaffold, Error> {
     Scaffold::parse(name).ok_or_else(|| Error::usage(format!("--scaffold: {name:?} is no template: sh, python")))
-}
-
-fn show(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
-    let (mut id, mut wanted) = (None, None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
-            Value(word) => set_id(&mut id, &word.string()?)?,
-            Long("format") => wanted = Some(format(&text(parser, "format")?, "json")?),
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let id = id.ok_or_else(|| Error::usage("show: say which task"))?;
-    Ok(Answer::Verb(Verb::Show(Show { id, format: wanted })))
-}
-
-fn format(text: &str, json: &str) -> Result<Format, Error> {
-    match text {
-        "text" => Ok(Format::Text),
-        _ if text == json => Ok(Format::Json),
-        _ => Err(Error::usage(format!("--format: {text:?} is no format: {json}, text"))),
-    }
 }
 
 fn one_id(line: &mut Line, verb: &str) -> Result<Answer<TaskId>, Error> {

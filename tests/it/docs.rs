@@ -31,7 +31,10 @@ fn help_and_manual_name_the_same_options_and_the_program_knows_them() {
     for (program, page) in PAGES {
         let help = read(&format!("{program}/help.txt"));
         let in_help = options(&help, "--");
-        let source = read(&format!("{program}/src/args.rs"));
+        let mut source = read(&format!("{program}/src/args.rs"));
+        for part in fs::read_dir(root().join(format!("{program}/src/args"))).into_iter().flatten() {
+            source += &fs::read_to_string(part.unwrap().path()).unwrap();
+        }
         let mut known: BTreeSet<String> =
             source.split("Long(\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].to_owned()).collect();
         if matches!(program, "card" | "checkpoint") {
