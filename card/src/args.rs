@@ -11,7 +11,7 @@ use shared::policy::Policy;
 
 use crate::export::Export;
 use crate::import::{Import, Source};
-use crate::report::Report;
+use crate::report::{Asked, Report};
 use crate::scaffold::Scaffold;
 
 mod look;
@@ -31,6 +31,7 @@ pub(crate) enum Verb {
     Import(Import),
     Export(Export),
     Report(Report),
+    Ask(Asked),
     Schema,
 }
 

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
                 Verb::Import(wanted) => import::import(&store, &wanted),
                 Verb::Export(wanted) => export::export(&store, &wanted),
                 Verb::Schema => cli::print(schema::SCHEMA),
+                Verb::Ask(wanted) => report::ask(&store, &wanted),
                 Verb::Report(wanted) => report::report(&common, &wanted),
             }
         }

@@ -23,5 +23,6 @@ mod skill;
 mod supervision;
 mod templates;
 mod text;
+mod unfinished;
 mod watch;
 mod workspace;

@@ -5,7 +5,7 @@ use shared::cli::{self, set_id, text};
 use shared::exit::Error;
 
 use super::{Answer, Filter, Format, HELP, Line, Show, Verb};
-use crate::report::{Format as ReportFormat, Language, Report};
+use crate::report::{Asked, Format as ReportFormat, Language, Report};
 
 pub(super) fn list(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
@@ -49,11 +49,16 @@ pub(super) fn show(line: &mut Line) -> Result<Answer, Error> {
 pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None };
-    let mut from_pipe = false;
+    let (mut from_pipe, mut of_pipe) = (false, None);
+    let (mut ids, mut plain) = (Vec::new(), false);
     while let Some(arg) = parser.next()? {
         match arg {
             Value(word) if word == "-" => from_pipe = true,
+            Value(word) => ids.push(word.string()?.parse().map_err(Error::usage)?),
+            Long("task-id") => ids.push(text(parser, "task-id")?.parse().map_err(Error::usage)?),
+            Long("plain") => plain = true,
             Long("format") => {
+                of_pipe = Some("--format");
                 wanted.format = match text(parser, "format")?.as_str() {
                     "chat" => ReportFormat::Chat,
                     "text" => ReportFormat::Text,
@@ -66,7 +71,10 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
                 wanted.language =
                     Some(language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours: en, zh")))?);
             }
-            Long("quiet-token") => wanted.quiet_token = Some(text(parser, "quiet-token")?).filter(|token| !token.is_empty()),
+            Long("quiet-token") => {
+                of_pipe = Some("--quiet-token");
+                wanted.quiet_token = Some(text(parser, "quiet-token")?).filter(|token| !token.is_empty());
+            }
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
             Long("now") => common.now = Some(cli::time(parser, "now")?),
             Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
@@ -74,10 +82,18 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
             other => return Err(other.unexpected().into()),
         }
     }
-    if !from_pipe {
-        return Err(Error::usage("report: give - and pipe the lines of resume into it; see --help"));
+    if from_pipe {
+        if plain || !ids.is_empty() {
+            return Err(Error::usage(
+                "report: - reads what a pass tells; IDs and --plain are of the report about the cards themselves",
+            ));
+        }
+        return Ok(Answer::Verb(Verb::Report(wanted)));
     }
-    Ok(Answer::Verb(Verb::Report(wanted)))
+    if let Some(option) = of_pipe {
+        return Err(Error::usage(format!("report: {option} needs - and the lines of resume in a pipe; see --help")));
+    }
+    Ok(Answer::Verb(Verb::Ask(Asked { ids, language: wanted.language, plain })))
 }
 
 fn format(text: &str, json: &str) -> Result<Format, Error> {

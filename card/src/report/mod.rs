@@ -5,6 +5,7 @@
 //! story      each becomes a story: of a kind, in a language, news or not
 //! en  zh     the languages
 //! chat text  stories go out
+//! unfinished, with its phrases: without lines, what the cards themselves tell a person at the start of a session
 //! ```
 //! Where the stories come from and what they are printed as are two things: a further source
 //! (the cards themselves) or a further format is one more file beside these.
@@ -13,22 +14,70 @@ use std::collections::HashSet;
 use std::io::{IsTerminal, stdin};
 use std::path::PathBuf;
 
-use shared::cli::{Common, Output};
+use shared::card::Status;
+use shared::cli::{self, Common, Output};
 use shared::exit::{Error, Exit};
+use shared::facts::Observer;
+use shared::id::TaskId;
+use shared::last_pass::LastPass;
 use shared::screen::Screen;
-use shared::store::Store;
+use shared::store::{LoadError, Store};
+use shared::talk::say;
 use shared::time::Clock;
 
 mod chat;
 mod en;
 mod language;
 mod lines;
+mod phrases;
 mod story;
 mod text;
+mod unfinished;
 mod zh;
 
 pub(crate) use language::Language;
+use phrases::Phrases;
 use story::{Kind, Story};
+use unfinished::{Style, Unfinished};
+
+/// `card report [ID…]`.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// All that are unfinished when there is none.
+    pub(crate) ids: Vec<TaskId>,
+    /// Without one: that of the environment.
+    pub(crate) language: Option<Language>,
+    /// No pictures, no marks.
+    pub(crate) plain: bool,
+}
+
+/// Tells of the unfinished tasks. Prints nothing when there is none.
+pub(crate) fn ask(store: &Store, wanted: &Asked) -> Result<Exit, Error> {
+    let observer = Observer::new(store, &LastPass::load(store));
+    let mut tasks = Vec::new();
+    let mut exit = Exit::Done;
+    let named = !wanted.ids.is_empty();
+    let ids =
+        if named { wanted.ids.clone() } else { store.list()?.iter().filter_map(|entry| entry.id_text().parse().ok()).collect() };
+    for id in ids {
+        match store.load(&id) {
+            // What was not begun cannot be gone on with, unless somebody asks for it.
+            Ok((_, card)) if card.status.is_terminal() || (card.status == Status::Pending && !named) => {}
+            Ok((document, card)) => tasks.push(Unfinished::new(document, card, store, &observer)),
+            Err(LoadError::Missing) if !named => {}
+            Err(error) => {
+                let error = error.about(id.as_str());
+                say(&error.message);
+                exit = error.exit;
+            }
+        }
+    }
+    tasks.sort_by_cached_key(Unfinished::order);
+    let language = wanted.language.unwrap_or_else(language::of_process);
+    let style = Style { phrases: Phrases::of(language), words: language.words(), plain: wanted.plain };
+    cli::print(&unfinished::print(&tasks, style))?;
+    Ok(exit)
+}
 
 /// `card report -`.
 #[derive(Debug)]
