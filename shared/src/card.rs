@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use crate::id;
-use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, counted, object, present, present_object};
+use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, Unread, counted, object, present, present_object};
 pub use crate::status::Status;
 use crate::time::Timestamp;
 
@@ -216,7 +216,7 @@ pub struct Card {
     metadata: Option<Metadata>,
     /// The predecessor's name of it, as long as there is no other.
     #[serde(default, deserialize_with = "present")]
-    meta: Option<serde_json::Value>,
+    meta: Option<Unread>,
     /// The attempt that is not settled yet.
     #[serde(default, deserialize_with = "present_object")]
     pub run: Option<Run>,
@@ -299,7 +299,8 @@ impl Card {
             return Err(unknown_version(other));
         }
         if let (None, Some(meta)) = (&card.metadata, card.meta.take()) {
-            let read = object(meta).map_err(|error| CardError::new(Fault::Invalid, format!("meta: {}", json_error(&error))))?;
+            let read = object(&mut serde_json::Deserializer::from_str(meta.text()));
+            let read = read.map_err(|error| CardError::new(Fault::Invalid, format!("meta: {}", json_error(&error))))?;
             card.metadata = Some(read);
         }
         card.check(file_id)?;

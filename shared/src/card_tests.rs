@@ -45,6 +45,8 @@ fn a_known_field_of_the_wrong_type_is_refused() {
         r#""artifacts":{"phase_a":1e2}"#,
         r#""meta":7"#,
         r#""meta":{"depends_on":"a"}"#,
+        r#""meta":{"depends_on":["a"],"depends_on":[]}"#,
+        r#""metadata":{"depends_on":["a"],"depends_on":[]}"#,
         r#""steps":[{"name":"a","status":"half"}]"#,
         r#""context":[]"#,
         r#""metadata":[]"#,

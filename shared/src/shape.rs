@@ -7,6 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::time::Timestamp;
 
@@ -144,6 +145,28 @@ impl<'de> Deserialize<'de> for PathOrPaths {
             }
         }
         deserializer.deserialize_any(Either)
+    }
+}
+
+/// A value that is read later, if at all. As its own text: plain values would have lost which fields it has twice.
+#[derive(Clone, Debug)]
+pub(crate) struct Unread(Box<RawValue>);
+
+impl Unread {
+    pub(crate) fn text(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for Unread {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl<'de> Deserialize<'de> for Unread {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::deserialize(deserializer).map(Self)
     }
 }
 
