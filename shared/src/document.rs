@@ -72,6 +72,7 @@ impl Document {
     /// # Errors
     /// One sentence.
     pub(crate) fn read_object(bytes: &[u8]) -> Result<Self, String> {
+        refuse_private_names(bytes).map_err(|error| error.detail)?;
         let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
         let texts: HashMap<String, Box<RawValue>> = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
         let original = texts.into_iter().filter_map(|(name, text)| Some((name.clone(), (object.get(&name)?.clone(), text))));
@@ -84,7 +85,8 @@ impl Document {
     /// As `parse`.
     pub fn validate(bytes: &[u8], file_id: &str) -> Result<(), CardError> {
         Card::parse(bytes, file_id)?;
-        let whole: Result<Value, _> = serde_json::from_slice(bytes);
+        refuse_private_names(bytes)?;
+        let whole: Result<Map<String, Value>, _> = serde_json::from_slice(bytes);
         whole.map(drop).map_err(|error| CardError::new(Fault::Invalid, json_error(&error)))
     }
 
@@ -379,6 +381,16 @@ impl Document {
     }
 }
 
+/// An object that begins with one of these names is another value to serde_json: a number, or what its text holds. What was read as
+/// one thing would be written as another.
+fn refuse_private_names(bytes: &[u8]) -> Result<(), CardError> {
+    const PRIVATE: &str = "$serde_json::private::";
+    if std::str::from_utf8(bytes).is_ok_and(|text| text.contains(PRIVATE)) {
+        return Err(CardError::new(Fault::Invalid, format!("names that begin with {PRIVATE} are not supported")));
+    }
+    Ok(())
+}
+
 fn object_in<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
     let slot = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
     if !slot.is_object() {
@@ -450,6 +462,15 @@ mod tests {
         assert_eq!(document.object().keys().next(), Some(&"task_id".to_owned()));
         document.adopt();
         assert!(document.take_notes().is_empty());
+    }
+
+    #[test]
+    fn names_that_would_be_another_value_are_refused() {
+        for field in [r#""$serde_json::private::Number":"x""#, r#""meta":{"$serde_json::private::RawValue":"1"}"#] {
+            let text = format!(r#"{{{field},"task_id":"t","status":"running","created_at":"2026-11-30T01:00:00Z"}}"#);
+            let refused = Document::validate(text.as_bytes(), "t").unwrap_err();
+            assert_eq!((refused.fault, Document::parse(text.as_bytes(), "t").map(drop)), (Fault::Invalid, Err(refused)), "{field}");
+        }
     }
 
     #[test]
