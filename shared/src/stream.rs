@@ -5,7 +5,8 @@
 //! other line is one bare word. What cannot be read is reported with its line number, and reading
 //! goes on with the next line, so that one broken record hides no other: a value that turns out
 //! broken, or that swallows a line which is a whole object by itself, is given up after its first
-//! line.
+//! line. The lines after it are read again; when that was done too often, values that do not end on
+//! their first line are given up at once, so that no input takes long, and no line is lost.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
@@ -14,8 +15,8 @@ use serde_json::Value;
 
 /// The largest record, in bytes.
 pub const RECORD_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Lines taken back in all after broken values; beyond it they are dropped with the value.
-const TAKEN_BACK_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Lines read again in all after broken values, in bytes; beyond it a value must end on its first line.
+const READ_AGAIN_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Something that came down the pipe.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +36,14 @@ pub struct Records<R> {
     line_number: u64,
     /// Lines that were taken back, each with its number; the first is the next.
     pending: VecDeque<(u64, Vec<u8>)>,
-    taken_back: usize,
+    read_again: usize,
     done: bool,
 }
 
 impl<R: BufRead> Records<R> {
     /// Reads from here.
     pub fn new(input: R) -> Self {
-        Self { input, line_number: 0, pending: VecDeque::new(), taken_back: 0, done: false }
+        Self { input, line_number: 0, pending: VecDeque::new(), read_again: 0, done: false }
     }
 
     fn next_line(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
@@ -93,10 +94,13 @@ impl<R: BufRead> Records<R> {
             if text[0] == b'"' {
                 return Ok(self.give_up(number, later, "the text has no closing quote"));
             }
+            if self.read_again > READ_AGAIN_BYTES_MAX {
+                return Ok(self.give_up(number, later, "the JSON value does not end on its line, after too much that was broken"));
+            }
             match self.next_line()? {
                 None => return Ok(self.give_up(number, later, "the JSON value does not end")),
-                Some((_, line)) if text.len() + line.len() > RECORD_BYTES_MAX => {
-                    later.push((number, line));
+                Some((at, line)) if text.len() + line.len() > RECORD_BYTES_MAX => {
+                    later.push((at, line));
                     return Ok(self.give_up(number, later, "the JSON value is larger than 4 MiB"));
                 }
                 Some((at, line)) => {
@@ -112,11 +116,8 @@ impl<R: BufRead> Records<R> {
     }
 
     fn give_up(&mut self, number: u64, later: Vec<(u64, Vec<u8>)>, why: &str) -> Record {
-        let bytes: usize = later.iter().map(|(_, line)| line.len()).sum();
-        if self.taken_back + bytes <= TAKEN_BACK_BYTES_MAX {
-            self.taken_back += bytes;
-            later.into_iter().rev().for_each(|line| self.pending.push_front(line));
-        }
+        self.read_again += later.iter().map(|(_, line)| line.len()).sum::<usize>();
+        later.into_iter().rev().for_each(|line| self.pending.push_front(line));
         Record::Bad(number, why.to_owned())
     }
 }
@@ -238,6 +239,22 @@ mod tests {
         let records: Vec<_> = Records::new(&b"\xff\xfe\nword\n"[..]).map(Result::unwrap).collect();
         assert_eq!(bad(&records), [1]);
         assert!(records.contains(&Record::Word("word".into())));
+    }
+
+    #[test]
+    fn many_broken_records_hide_no_other() {
+        let sound = "{\"a\":1}\n".repeat(100);
+        let text = format!("[1, {}\n{sound}", "x".repeat(1000)).repeat(300);
+        let found = read(&text).into_iter().filter(|record| *record == value(json!({"a": 1}))).count();
+        assert_eq!(found, 300 * 100);
+    }
+
+    #[test]
+    fn an_array_that_is_too_large_is_read_line_by_line() {
+        let lines = format!("{{\"a\":\"{}\"}},\n", "x".repeat(1000)).repeat(5000);
+        let records = read(&format!("[\n{lines}{{}}\n]\n"));
+        assert_eq!(records.iter().filter(|record| matches!(record, Record::Json(Value::Object(_)))).count(), 5001);
+        assert!(matches!(&records[0], Record::Bad(1, why) if why.contains("larger than 4 MiB")));
     }
 
     #[test]
