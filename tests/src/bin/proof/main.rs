@@ -14,6 +14,10 @@ use std::time::{Instant, SystemTime};
 
 use lexopt::prelude::{Long, Value};
 
+mod malformed;
+mod mutator;
+mod stdin;
+
 /// What a layer is given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
@@ -42,7 +46,10 @@ pub(crate) struct Layer {
     pub(crate) control: fn(&Context) -> Outcome,
 }
 
-const LAYERS: &[Layer] = &[];
+const LAYERS: &[Layer] = &[
+    Layer { name: "malformed-cards", run: malformed::run, control: malformed::control },
+    Layer { name: "stdin", run: stdin::run, control: stdin::control },
+];
 
 #[derive(Default)]
 struct Count {
