@@ -28,7 +28,7 @@ fn both(workspace: &Workspace, name: &str, args: &[&str]) {
     }
 }
 
-fn put(workspace: &Workspace, id: &str, fields: serde_json::Value) {
+fn put(workspace: &Workspace, id: &str, fields: &serde_json::Value) {
     let mut card = json!({"schema_version": 1, "revision": 1, "task_id": id, "task_type": "t", "title": format!("Task {id}"),
         "created_at": "2026-03-30T01:00:00Z", "updated_at": "2026-03-30T01:00:00Z", "status": "running", "phase": ""});
     card.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -39,12 +39,12 @@ fn put_five(workspace: &Workspace) {
     put(
         workspace,
         "one",
-        json!({"steps": [{"name": "a", "status": "done"}, {"name": "b", "status": "failed", "result": {"code": 3}}]}),
+        &json!({"steps": [{"name": "a", "status": "done"}, {"name": "b", "status": "failed", "result": {"code": 3}}]}),
     );
     put(
         workspace,
         "timed_out",
-        json!({"status": "stalled", "phase": "analyze", "resume_adapter": "/a.sh", "attempt": 2, "retry_count": 1,
+        &json!({"status": "stalled", "phase": "analyze", "resume_adapter": "/a.sh", "attempt": 2, "retry_count": 1,
             "outcome": {"at": "2026-03-30T02:00:00Z", "attempt": 2, "kind": "timeout", "detail": "longer than its time-out"},
             "artifacts": {"phase_collect": {"raw": "/data/raw.json"}},
             "checkpoints": [{"phase": "collect", "at": "2026-03-30T01:30:00Z", "message": "all 1000 sources"}],
@@ -53,17 +53,17 @@ fn put_five(workspace: &Workspace) {
     put(
         workspace,
         "approval",
-        json!({"status": "needs_attention", "phase": "send_email", "resume_argv": ["true"], "metadata": {"pending_action": "send 40 mails"},
+        &json!({"status": "needs_attention", "phase": "send_email", "resume_argv": ["true"], "metadata": {"pending_action": "send 40 mails"},
             "attention": {"reason": "non_idempotent_phase_blocked", "detail": "40 people get it", "since": "2026-03-30T01:10:00Z"}}),
     );
-    put(workspace, "bare", json!({"title": "", "phase": "collect"}));
+    put(workspace, "bare", &json!({"title": "", "phase": "collect"}));
     put(
         workspace,
         "hostile",
-        json!({"title": "a\u{1b}[31m`b`\nc", "context": {"k": "x\ny"}, "last_checkpoint_at": "2026-03-30T00:59:00Z"}),
+        &json!({"title": "a\u{1b}[31m`b`\nc", "context": {"k": "x\ny"}, "last_checkpoint_at": "2026-03-30T00:59:00Z"}),
     );
-    put(workspace, "waits", json!({"status": "pending"}));
-    put(workspace, "over", json!({"status": "completed"}));
+    put(workspace, "waits", &json!({"status": "pending"}));
+    put(workspace, "over", &json!({"status": "completed"}));
 }
 
 #[test]
