@@ -82,7 +82,9 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return if fs::metadata(folder)?.is_dir() { Ok(()) } else { Err(error) };
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make_folder(folder.parent().ok_or(error)?)?;
             return make_folder(folder);

@@ -5,6 +5,7 @@
 //! status  shape  card  document    a card as it is read, and as it is written
 //! entry  answer  progress          what a checkpoint records, and whether it is more than before
 //! lock  durable  history           files: exclusion, replacing, the audit trail
+//! interrupted                      calls that a signal cut short
 //! workspace  listing  read  store  where the cards are; list, load, create, update
 //! attempt  edit                    the cookie of an attempt, fencing by it, and fenced edits
 //! processes  liveness             what lives, by /proc and by held locks
@@ -30,6 +31,7 @@ pub mod exit;
 pub mod facts;
 pub mod history;
 pub mod id;
+mod interrupted;
 pub mod last_pass;
 pub mod listing;
 pub mod liveness;

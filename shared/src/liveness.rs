@@ -14,6 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::interrupted::again;
 use crate::lock;
 use crate::time::Timestamp;
 
@@ -120,7 +121,7 @@ impl LockedLogs {
 fn make_locked(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)?;
     // Not `try_lock`: a probe may hold its shared lock for a moment.
-    file.lock()?;
+    again(|| file.lock())?;
     Ok(file)
 }
 
@@ -129,7 +130,7 @@ fn make_locked(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Those of listing; a folder that is not there has none.
 pub fn logged_attempts(folder: &Path) -> io::Result<Vec<u64>> {
-    let entries = match fs::read_dir(folder) {
+    let entries = match again(|| fs::read_dir(folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };

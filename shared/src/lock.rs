@@ -21,6 +21,7 @@ use std::time::Duration;
 use nix::fcntl::OFlag;
 
 use crate::exit::{Error, Exit, cause};
+use crate::interrupted::again;
 use crate::talk::say;
 
 /// The longest wait for an update lock.
@@ -45,15 +46,18 @@ impl UpdateLock {
         options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
         let failed = |error: &io::Error| Error::io(format!("cannot lock {what}: {}: {}", path.display(), cause(error)));
         let file = options.open(path).map_err(|error| failed(&error))?;
-        match file.try_lock() {
-            Ok(()) => return Ok(Self { file }),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+        let tried = again(|| match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        });
+        if tried.map_err(|error| failed(&error))? {
+            return Ok(Self { file });
         }
         let inode = file.metadata().map(|meta| meta.ino()).unwrap_or_default();
         let (sender, receiver) = mpsc::channel();
         let waiter = std::thread::Builder::new().spawn(move || {
-            let locked = file.lock();
+            let locked = again(|| file.lock());
             // Nobody receives it any more: the file is dropped with the message, and so unlocked.
             drop(sender.send(locked.map(|()| file)));
         });

@@ -198,8 +198,14 @@ impl Store {
         let held = self.lock_name(id)?;
         for folder in [self.folder.clone(), self.folder.join("archive")] {
             let path = folder.join(format!("{id}.json"));
-            if fs::symlink_metadata(&path).is_ok() {
-                return Err(Error::new(Exit::Exists, format!("task {id} exists already: {}; choose another ID", path.display())));
+            match fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Ok(_) => {
+                    let taken = format!("task {id} exists already: {}; choose another ID", path.display());
+                    return Err(Error::new(Exit::Exists, taken));
+                }
+                // Not knowing whether there is one is no leave to replace it.
+                Err(error) => return Err(Error::io(format!("cannot look for {}: {}", path.display(), cause(&error)))),
             }
         }
         held.replace(document, event)

@@ -5,9 +5,11 @@
 //! it exists → `${XDG_STATE_HOME:-~/.local/state}/task-recovery`.
 
 use std::ffi::OsString;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::exit::{Error, Exit};
+use crate::exit::{Error, Exit, cause};
 
 /// Where the cards are and where adapters run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,15 +64,14 @@ impl Place {
     /// Finds the workspace.
     ///
     /// # Errors
-    /// `Config` when what was named is no folder, or nothing is known to search in.
+    /// `Config` when what was named is no folder, what is searched cannot be looked into, or nothing is known to search in.
     pub fn find(explicit: Option<&Path>, around: &Surroundings<'_>) -> Result<Self, Error> {
         if let Some(folder) = explicit {
             return must_exist("--workspace", folder).map(|()| Self::in_workspace(folder.to_owned()));
         }
         if let Some(cards) = around.path("TASK_RUNS_DIR") {
-            let absolute = std::path::absolute(&cards).map_err(|error| {
-                Error::new(Exit::Config, format!("TASK_RUNS_DIR {}: {}", cards.display(), crate::exit::cause(&error)))
-            })?;
+            let absolute = std::path::absolute(&cards)
+                .map_err(|error| Error::new(Exit::Config, format!("TASK_RUNS_DIR {}: {}", cards.display(), cause(&error))))?;
             return Ok(Self::of_cards(absolute));
         }
         for name in ["OPENCLAW_WORKSPACE", "OPENCLAW_WORKSPACE_DIR"] {
@@ -79,13 +80,17 @@ impl Place {
             }
         }
         let starts = [around.current.as_deref(), around.program.as_deref()];
-        if let Some(found) = starts.into_iter().flatten().flat_map(Path::ancestors).find(|folder| is_workspace(folder)) {
-            return Ok(Self::in_workspace(found.to_owned()));
+        for folder in starts.into_iter().flatten().flat_map(Path::ancestors) {
+            if is_workspace(folder)? {
+                return Ok(Self::in_workspace(folder.to_owned()));
+            }
         }
         let home = around.path("HOME");
         let openclaw = around.path("OPENCLAW_STATE_DIR").or_else(|| home.as_ref().map(|home| home.join(".openclaw")));
-        if let Some(found) = openclaw.map(|state| state.join("workspace")).filter(|folder| folder.is_dir()) {
-            return Ok(Self::in_workspace(found));
+        if let Some(default) = openclaw.map(|state| state.join("workspace"))
+            && is_there(&default)? == Some(Kind::Folder)
+        {
+            return Ok(Self::in_workspace(default));
         }
         let state = around.path("XDG_STATE_HOME").or_else(|| home.map(|home| home.join(".local/state")));
         match state {
@@ -96,13 +101,49 @@ impl Place {
 }
 
 fn must_exist(name: &str, folder: &Path) -> Result<(), Error> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    Err(Error::new(Exit::Config, format!("{name} {} is no folder; make it first, or correct the name", folder.display())))
+    let why = match fs::metadata(folder) {
+        Ok(meta) if meta.is_dir() => return Ok(()),
+        Err(error) if !is_absence(&error) => {
+            return Err(Error::new(Exit::Config, format!("{name} {} cannot be used: {}", folder.display(), cause(&error))));
+        }
+        _ => "is no folder; make it first, or correct the name",
+    };
+    Err(Error::new(Exit::Config, format!("{name} {} {why}", folder.display())))
 }
 
-fn is_workspace(folder: &Path) -> bool {
-    let has = |name: &str| folder.join(name).exists();
-    folder.join("data/task-runs").is_dir() || (has("AGENTS.md") && (has("SOUL.md") || has("IDENTITY.md")))
+/// A folder that cannot be looked into may be the workspace: to go on would be to work in another one.
+fn is_workspace(folder: &Path) -> Result<bool, Error> {
+    let has = |name: &str| is_there(&folder.join(name)).map(|kind| kind.is_some());
+    match is_there(&folder.join("data/task-runs")) {
+        // One that this user may not search cannot be it.
+        Err(_) if !may_search(folder) => Ok(false),
+        Ok(Some(Kind::Folder)) => Ok(true),
+        Ok(_) => Ok(has("AGENTS.md")? && (has("SOUL.md")? || has("IDENTITY.md")?)),
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    Other,
+}
+
+fn is_there(path: &Path) -> Result<Option<Kind>, Error> {
+    match fs::metadata(path) {
+        Ok(meta) => Ok(Some(if meta.is_dir() { Kind::Folder } else { Kind::Other })),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(error) => {
+            let text = format!("cannot look for a workspace at {}: {}; give --workspace DIR", path.display(), cause(&error));
+            Err(Error::new(Exit::Config, text))
+        }
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn may_search(folder: &Path) -> bool {
+    !fs::metadata(folder.join(".")).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
