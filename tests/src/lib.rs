@@ -5,6 +5,10 @@
 //! on files in it), or is ended by its own pid. Time is given to the programs with `--now`;
 //! waiting is `eventually`.
 
+pub mod strace;
+pub mod sweep;
+pub mod writers;
+
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;

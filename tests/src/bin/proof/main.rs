@@ -8,6 +8,11 @@
 //! proof [--seed N] [--no-control] [LAYER]...
 //! ```
 
+mod call_order;
+mod controlled;
+mod errnos;
+mod kill_points;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
@@ -49,6 +54,9 @@ pub(crate) struct Layer {
 const LAYERS: &[Layer] = &[
     Layer { name: "malformed-cards", run: malformed::run, control: malformed::control },
     Layer { name: "stdin", run: stdin::run, control: stdin::control },
+    Layer { name: "kill-points", run: kill_points::run, control: kill_points::control },
+    Layer { name: "errnos", run: errnos::run, control: errnos::control },
+    Layer { name: "call-order", run: call_order::run, control: call_order::control },
 ];
 
 #[derive(Default)]

@@ -1,0 +1,61 @@
+//! SIGKILL before every system call of every writing command.
+//!
+//! The points come from a trace of the very command. Each has a run of its own, which must die of SIGKILL there. Then every card
+//! is the old one or a newer one, whole; what was answered on stdout is in it; and the next command works.
+
+use tests::strace::{self, Point};
+use tests::sweep;
+use tests::writers::{self, Writer, writers};
+
+use crate::controlled::{FAILURES_MAX, controlled};
+use crate::{Context, Outcome, Passed};
+
+/// So few would mean that the trace was not understood.
+const POINTS_MIN: usize = 500;
+
+pub(crate) fn run(_: &Context) -> Outcome {
+    if let Err(why) = strace::is_usable() {
+        return Ok(Passed::Skipped(why));
+    }
+    let writers = writers();
+    let mut points = Vec::new();
+    for writer in &writers {
+        points.extend(points_of(writer)?.into_iter().map(|point| (writer, point)));
+    }
+    if points.len() < POINTS_MIN {
+        return Err(format!("only {} points", points.len()));
+    }
+    sweep::each(&points, FAILURES_MAX, |(writer, point)| kill(writer, point))?;
+    Ok(Passed::Done(format!("killed before {} system calls of {} writing commands", points.len(), writers.len())))
+}
+
+/// Stand-ins that tear the card, acknowledge too early, or stumble over what a killed one left.
+pub(crate) fn control(_: &Context) -> Outcome {
+    controlled("sound", &["in-place", "early-answer"], |mode| {
+        let writer = Writer::broken(mode);
+        sweep::each(&points_of(&writer)?, 1, |point| kill(&writer, point))
+    })
+}
+
+fn points_of(writer: &Writer) -> Result<Vec<Point>, String> {
+    let workspace = writer.workspace();
+    let calls = strace::calls(&workspace, writer)?;
+    Ok(strace::points(&workspace, &calls, true))
+}
+
+fn kill(writer: &Writer, point: &Point) -> Result<(), String> {
+    let workspace = writer.workspace();
+    let before = writers::cards(&workspace)?;
+    let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
+    let ran = workspace.finish(command, writer.input());
+    let check = || {
+        if !writers::was_killed(&ran) {
+            return Err("it was not killed".to_owned());
+        }
+        let after = writers::cards(&workspace)?;
+        writers::are_old_or_new(&before, &after)?;
+        writers::is_kept(&ran.stdout(), &after)?;
+        writers::next_works(&workspace, writer)
+    };
+    check().map_err(|what| format!("{}, killed before {point}: {what}\n{ran}", writer.name))
+}

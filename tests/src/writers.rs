@@ -1,0 +1,273 @@
+//! Every command that writes a card, each in a workspace where it has something to write, and what
+//! must be true however it ended: a card is whole, old or new; what was acknowledged is there; and
+//! whoever comes next can go on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{Ran, Workspace, programs};
+
+/// A task that somebody works on.
+const A: &str = r#"{"schema_version":1,"revision":3,"task_id":"a","task_type":"t","title":"x","created_at":"2026-01-01T00:00:00Z",
+"updated_at":"2026-01-01T00:00:00Z","status":"running","phase":"p","allow_auto_resume":false,"stale_after_minutes":0}"#;
+/// The same with another title: what `put` is given.
+const A_EDITED: &str = r#"{"schema_version":1,"revision":3,"task_id":"a","task_type":"t","title":"y","created_at":"2026-01-01T00:00:00Z",
+"updated_at":"2026-01-01T00:00:00Z","status":"running","phase":"p","allow_auto_resume":false,"stale_after_minutes":0}"#;
+/// A plain command that was not started yet.
+const C: &str = r#"{"schema_version":1,"revision":1,"task_id":"c","task_type":"t","title":"x","created_at":"2026-01-01T00:00:00Z",
+"updated_at":"2026-01-01T00:00:00Z","status":"pending","allow_auto_resume":false,"resume_argv":["true"],"cwd":"/","path":"/usr/bin:/bin"}"#;
+const HISTORY: &str = "{\"at\":\"2026-01-01T00:00:00Z\",\"revision\":3,\"event\":\"checkpoint\"}\n";
+const TORN_LINE: &str = "{\"at\":\"2026-01-0";
+/// The tasks; `b` is made by `create`.
+pub const IDS: [&str; 3] = ["a", "b", "c"];
+/// Whoever comes next succeeds within this time: an attempt whose supervisor was killed may still be ending.
+const NEXT_SECONDS: u64 = 60;
+
+/// What the workspace holds besides the cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing: folders are made on the way.
+    Fresh,
+    /// Locks and history.
+    Used,
+    /// The history's last line was cut by a crash.
+    Torn,
+}
+
+/// A command that writes a card.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    /// For people.
+    pub name: String,
+    /// Whose card it writes.
+    pub id: &'static str,
+    before: Before,
+    program: PathBuf,
+    args: Vec<String>,
+    input: Option<&'static str>,
+    environment: Option<(&'static str, String)>,
+    status: i32,
+}
+
+/// The cards as they are in their files.
+pub type Cards = BTreeMap<&'static str, Option<Value>>;
+
+/// All of them.
+pub fn writers() -> Vec<Writer> {
+    use Before::{Fresh, Torn, Used};
+    let rows: [(&str, &str, Before, &[&str]); 12] = [
+        ("card", "b", Fresh, &["create", "b", "--task-type", "t", "--title", "x"]),
+        ("card", "a", Used, &["update", "a", "--title", "new"]),
+        ("card", "a", Used, &["put", "a"]),
+        ("card", "a", Used, &["complete", "a", "--message", "new"]),
+        ("card", "a", Used, &["fail", "a", "--message", "new"]),
+        ("card", "a", Used, &["block", "a", "--reason", "new"]),
+        ("card", "a", Used, &["cancel", "a"]),
+        ("card", "a", Used, &["approve", "a"]),
+        ("checkpoint", "a", Fresh, &["a", "--message", "new", "--artifact", "x=/x"]),
+        ("checkpoint", "a", Used, &["a", "--message", "new"]),
+        ("checkpoint", "a", Torn, &["a", "--message", "new"]),
+        ("resume", "c", Fresh, &["c"]),
+    ];
+    rows.into_iter().map(|(program, id, before, args)| Writer::new(program, id, before, args)).collect()
+}
+
+impl Writer {
+    /// One of the programs with these arguments.
+    pub fn new(program: &str, id: &'static str, before: Before, args: &[&str]) -> Self {
+        let verb = if program == "card" { format!(" {}", args[0]) } else { String::new() };
+        let state = if before == Before::Torn { " over a torn history" } else { "" };
+        Self {
+            name: format!("{program}{verb}{state}"),
+            id,
+            before,
+            program: programs().join(program),
+            args: args.iter().map(|word| (*word).to_owned()).collect(),
+            input: (args[0] == "put").then_some(A_EDITED),
+            environment: None,
+            status: 0,
+        }
+    }
+
+    /// `card create` of a task that there is: nothing may come of it.
+    pub fn refused() -> Self {
+        let writer = Self::new("card", "a", Before::Used, &["create", "a", "--task-type", "t", "--title", "x"]);
+        Self { name: "card create of one that exists".to_owned(), status: 73, ..writer }
+    }
+
+    /// A stand-in for `checkpoint a` that is broken in this way.
+    pub fn broken(how: &str) -> Self {
+        let own = std::env::current_exe().expect("its own path");
+        Self {
+            name: format!("the stand-in ({how})"),
+            id: "a",
+            before: Before::Used,
+            program: own.with_file_name("broken-writer"),
+            args: vec!["a".to_owned()],
+            input: None,
+            environment: Some(("BROKEN", how.to_owned())),
+            status: 0,
+        }
+    }
+
+    /// Whether it starts an attempt.
+    pub fn supervises(&self) -> bool {
+        self.program.ends_with("resume")
+    }
+
+    /// Its workspace.
+    pub fn workspace(&self) -> Workspace {
+        let workspace = Workspace::new();
+        workspace.put_card("a", A);
+        workspace.put_card("c", C);
+        if self.before != Before::Fresh {
+            fs::create_dir(workspace.card_path(".locks")).expect("a folder");
+            fs::create_dir(workspace.card_path("history")).expect("a folder");
+            let torn = if self.before == Before::Torn { TORN_LINE } else { "" };
+            fs::write(workspace.card_path("history/a.jsonl"), format!("{HISTORY}{torn}")).expect("a history");
+        }
+        workspace
+    }
+
+    /// The command in a workspace.
+    pub fn command(&self, workspace: &Workspace) -> Command {
+        let mut command = workspace.command("card");
+        let mut own = Command::new(&self.program);
+        own.args(&self.args)
+            .current_dir(workspace.path(""))
+            .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        own.envs(self.environment.as_ref().map(|(name, value)| (name, value)));
+        std::mem::swap(&mut command, &mut own);
+        command
+    }
+
+    /// How it ends when nothing goes wrong.
+    pub fn status(&self) -> i32 {
+        self.status
+    }
+
+    /// What it is given on stdin.
+    pub fn input(&self) -> Option<&'static str> {
+        self.input
+    }
+
+    /// Whether the change that it makes is there, if it makes one.
+    pub fn is_done(&self, cards: &Cards) -> bool {
+        let Some(card) = &cards[self.id] else { return false };
+        if self.status != 0 {
+            return card["revision"] == 3;
+        }
+        match self.id {
+            "a" => card["revision"] == 4,
+            "b" => card["revision"] == 1 && card["title"] == "x",
+            _ => card["status"] == "completed",
+        }
+    }
+}
+
+/// Reads the cards.
+///
+/// # Errors
+/// When one is there and is not whole.
+pub fn cards(workspace: &Workspace) -> Result<Cards, String> {
+    let read = |id| match fs::read(workspace.card_path(&format!("{id}.json"))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("the card of {id} cannot be read: {error}")),
+        Ok(bytes) => match serde_json::from_slice::<Value>(&bytes) {
+            Ok(card) if card["task_id"] == id => Ok(Some(card)),
+            _ => Err(format!("the card of {id} is torn: {:?}", String::from_utf8_lossy(&bytes))),
+        },
+    };
+    IDS.into_iter().map(|id| Ok((id, read(id)?))).collect()
+}
+
+/// Each card is the old one or a newer one.
+///
+/// # Errors
+/// The one that is neither.
+pub fn are_old_or_new(before: &Cards, after: &Cards) -> Result<(), String> {
+    let revision = |card: &Option<Value>| card.as_ref().map_or(0, |card| card["revision"].as_u64().unwrap_or_default());
+    match IDS.into_iter().find(|id| before[id] != after[id] && revision(&after[id]) <= revision(&before[id])) {
+        Some(id) => {
+            Err(format!("the card of {id} is neither the old one nor a new one\nbefore: {:?}\nafter: {:?}", before[id], after[id]))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What was answered on stdout is in the cards.
+///
+/// # Errors
+/// The answer that is lost.
+pub fn is_kept(stdout: &str, cards: &Cards) -> Result<(), String> {
+    for line in stdout.split_inclusive('\n') {
+        let Ok(answer) = serde_json::from_str::<Value>(line) else { continue };
+        let card = answer["task_id"].as_str().and_then(|id| cards.get(id)).and_then(Option::as_ref);
+        let is = |name: &str| card.map_or(&Value::Null, |card| &card[name]);
+        let lost = match (answer["revision"].as_u64(), answer["outcome"].as_str()) {
+            (Some(revision), _) => is("revision").as_u64().unwrap_or_default() < revision,
+            (None, Some(outcome)) => is("outcome")["kind"] != outcome,
+            (None, None) => false,
+        };
+        if lost {
+            return Err(format!("it was acknowledged and is not there: {answer}\nthe card: {card:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whoever comes next can go on: with the same card, past what was left behind.
+///
+/// # Errors
+/// What does not work.
+pub fn next_works(workspace: &Workspace, writer: &Writer) -> Result<(), String> {
+    let seen = workspace.run("watch", &[]);
+    if seen.status() != Some(0) || seen.stdout().contains("\"card_") {
+        return Err(format!("watch does not like what is left\n{seen}"));
+    }
+    let cards = cards(workspace)?;
+    let status = cards[writer.id].as_ref().map_or("", |card| card["status"].as_str().unwrap_or_default()).to_owned();
+    let next = match (writer.id, &*status) {
+        ("c", _) => return finishes(workspace),
+        (_, "") => workspace.run("card", &["create", writer.id, "--task-type", "t", "--title", "x"]),
+        (_, "completed" | "failed" | "cancelled") => return Ok(()),
+        (_, "needs_attention") => workspace.run("card", &["approve", writer.id]),
+        _ => workspace.run("checkpoint", &[writer.id, "--message", "next"]),
+    };
+    if next.status() != Some(0) || !next.stderr().is_empty() {
+        return Err(format!("the next command does not work\n{next}"));
+    }
+    if workspace.card_path(&format!("{}.json.tmp", writer.id)).exists() {
+        return Err(format!("a temporary file is left\n{next}"));
+    }
+    let history = fs::read_to_string(workspace.card_path(&format!("history/{}.jsonl", writer.id))).unwrap_or_default();
+    let whole = history.ends_with('\n') && history.lines().all(|line| serde_json::from_str::<Value>(line).is_ok());
+    if whole { Ok(()) } else { Err(format!("the history is torn: {history:?}\n{next}")) }
+}
+
+/// An attempt may have been cut anywhere; whoever comes next finishes the task.
+fn finishes(workspace: &Workspace) -> Result<(), String> {
+    let start = Instant::now();
+    loop {
+        if cards(workspace)?["c"].as_ref().is_some_and(|card| card["status"] == "completed") {
+            return Ok(());
+        }
+        drop(workspace.run("card", &["approve", "c"]));
+        let ran = workspace.run("resume", &["c"]);
+        if ran.status() != Some(0) || start.elapsed() > Duration::from_secs(NEXT_SECONDS) {
+            return Err(format!("the next attempt does not finish the task\n{ran}"));
+        }
+    }
+}
+
+/// Whether a command under strace was killed: strace then ends itself in the same way.
+pub fn was_killed(ran: &Ran<'_>) -> bool {
+    ran.exit().signal() == Some(9) || ran.status() == Some(137)
+}
