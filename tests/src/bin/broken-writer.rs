@@ -12,10 +12,11 @@ use std::process::ExitCode;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
+use nix::sys::signal::{SigSet, Signal};
 use serde_json::{Value, json};
 
 /// The ways to be broken, and what each one does.
-const MODES: [&str; 13] = [
+const MODES: [&str; 12] = [
     "sound",
     // The card itself is written over.
     "in-place",
@@ -27,8 +28,6 @@ const MODES: [&str; 13] = [
     "no-fsync",
     // The rename is not on the disk when it is answered.
     "no-folder-fsync",
-    // A temporary file that is left ends every later writer.
-    "no-cleanup",
     // A failure looks like success.
     "swallows",
     // A failure has no cause.
@@ -44,6 +43,8 @@ const MODES: [&str; 13] = [
 ];
 
 fn main() -> ExitCode {
+    // Over a file size limit a write fails instead of ending the program.
+    SigSet::from_iter([Signal::SIGXFSZ]).thread_block().ok();
     let mode = std::env::var("BROKEN").unwrap_or_default();
     let id = std::env::args().nth(1).unwrap_or_default();
     if !MODES.contains(&&*mode) {
@@ -55,7 +56,8 @@ fn main() -> ExitCode {
         Err(_) if mode == "vague" => complain("broken-writer: something went wrong\n", 74),
         Err((what, error)) => {
             let cause = error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned());
-            complain(&format!("broken-writer: {what}: {cause}\n"), if mode == "wrong-status" { 1 } else { 74 })
+            let status = if error.kind() == io::ErrorKind::InvalidData { 65 } else { 74 };
+            complain(&format!("broken-writer: {what}: {cause}\n"), if mode == "wrong-status" { 1 } else { status })
         }
         Ok(()) => ExitCode::SUCCESS,
     }
@@ -115,7 +117,7 @@ impl Broken {
             return Err(io::Error::other("it is not a regular file"));
         }
         file.read_to_string(&mut text)?;
-        serde_json::from_str(&text).map_err(io::Error::other)
+        serde_json::from_str(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     fn replace(&self, folder: &Path, path: &Path, card: &Value) -> Step<()> {
@@ -123,9 +125,7 @@ impl Broken {
         if self.is("in-place") {
             return at("write", std::fs::write(path, card.to_string()));
         }
-        if !self.is("no-cleanup") {
-            drop(std::fs::remove_file(&temporary));
-        }
+        drop(std::fs::remove_file(&temporary));
         let mut file = at("create", OpenOptions::new().write(true).create_new(true).open(&temporary))?;
         at("write", file.write_all(card.to_string().as_bytes()))?;
         if !self.is("no-fsync") {

@@ -28,8 +28,14 @@ pub(crate) fn run(_: &Context) -> Outcome {
 }
 
 pub(crate) fn control(_: &Context) -> Outcome {
-    let broken = ["in-place", "early-answer", "early-history", "no-fsync", "no-folder-fsync"];
-    controlled("sound", &broken, |mode| check(&Writer::broken(mode)).map(drop))
+    let broken = [
+        ("in-place", "the card itself is written to"),
+        ("early-answer", "no fsync of the folder after the rename, before the answer"),
+        ("early-history", "the history is written before the card is durable"),
+        ("no-fsync", "no fsync of the temporary file"),
+        ("no-folder-fsync", "no fsync of the folder after the rename, before the answer"),
+    ];
+    controlled(&broken, |mode| check(&Writer::broken(mode)).map(drop))
 }
 
 /// Returns how often the card was replaced.
@@ -75,23 +81,20 @@ impl Trace<'_> {
         if !self.places("write", &card).is_empty() {
             return Err("the card itself is written to".to_owned());
         }
+        let between = |places: &[usize], from: usize, to: usize| places.iter().copied().find(|place| (from..to).contains(place));
         let mut begin = 0;
-        for (number, rename) in renames.iter().enumerate() {
-            let end = renames.get(number + 1).copied().unwrap_or(answer);
-            let last_in = |places: &[usize], from: usize, to: usize, what: &str| {
-                let last = places.iter().rfind(|place| (from..to).contains(place)).copied();
-                last.ok_or_else(|| format!("no {what} in its place, around rename {}", number + 1))
-            };
-            let write = last_in(&writes, begin, *rename, "write to the temporary file")?;
-            last_in(&syncs, write, *rename, "fsync of the temporary file after its last write")?;
-            let folder = *folders
-                .iter()
-                .find(|place| (*rename..end).contains(place))
-                .ok_or("no fsync of the folder after the rename, before the answer")?;
-            last_in(&notes, folder, end, "history after the fsync of the folder")?;
-            if notes.iter().any(|note| (begin..folder).contains(note)) && number == 0 {
+        for rename in &renames {
+            // Where the next replace begins, or the answer.
+            let end = between(&writes, *rename, answer).unwrap_or(answer);
+            let first = between(&writes, begin, *rename).ok_or("no write to the temporary file before the rename")?;
+            let last = writes.iter().copied().rfind(|write| (first..*rename).contains(write)).unwrap_or(first);
+            between(&syncs, last, *rename).ok_or("no fsync of the temporary file between its last write and the rename")?;
+            let folder = between(&folders, *rename, end).ok_or("no fsync of the folder after the rename, before the answer")?;
+            if between(&notes, if begin == 0 { 0 } else { first }, folder).is_some() {
                 return Err("the history is written before the card is durable".to_owned());
             }
+            between(&notes, folder, end)
+                .ok_or("nothing is appended to the history between the fsync of the folder and the answer")?;
             begin = *rename;
         }
         self.folders_are_kept(answer)?;

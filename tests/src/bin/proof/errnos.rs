@@ -63,8 +63,14 @@ pub(crate) fn run(_: &Context) -> Outcome {
 }
 
 pub(crate) fn control(_: &Context) -> Outcome {
-    let broken = ["in-place", "swallows", "vague", "wrong-status", "no-retry"];
-    controlled("sound", &broken, |mode| {
+    let broken = [
+        ("in-place", "is torn"),
+        ("swallows", "success without the change"),
+        ("vague", "does not name the cause"),
+        ("wrong-status", "an exit status that does not fit"),
+        ("no-retry", "it is not survived"),
+    ];
+    controlled(&broken, |mode| {
         let writer = Writer::broken(mode);
         sweep::each(&injections_of(&writer)?, 1, inject)
     })

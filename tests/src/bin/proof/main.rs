@@ -12,6 +12,8 @@ mod call_order;
 mod controlled;
 mod errnos;
 mod kill_points;
+mod odd_cases;
+mod odd_files;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -57,6 +59,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "kill-points", run: kill_points::run, control: kill_points::control },
     Layer { name: "errnos", run: errnos::run, control: errnos::control },
     Layer { name: "call-order", run: call_order::run, control: call_order::control },
+    Layer { name: "odd-files", run: odd_files::run, control: odd_files::control },
 ];
 
 #[derive(Default)]
