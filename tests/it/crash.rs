@@ -1,108 +1,61 @@
 //! Writers that are killed, disks that are full.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use serde_json::json;
+use tests::strace::{self, Point};
+use tests::sweep;
+use tests::writers::{self, Before, Writer};
+use tests::{Workspace, is_root, word};
 
-use serde_json::{Value, json};
-use tests::{Workspace, has_tool, is_root, word};
-
-/// Every writing command, killed before each of its system calls that touches files: the card is the old one or the new one,
-/// what was acknowledged is there, and the next command works.
+/// A quick sample: `checkpoint`, killed before each of its calls about files. `make proof` does it to every writing command, before
+/// every call.
 #[test]
 fn a_writer_that_is_killed_leaves_the_old_card_or_the_new_one() {
-    if !has_tool("strace") {
-        return;
+    if let Err(why) = strace::is_usable() {
+        return tests::skip(&why);
     }
-    // With a question mark: where the machine has a call of that name.
-    const CALLS: [&str; 12] = [
-        "openat",
-        "flock",
-        "read",
-        "write",
-        "fsync",
-        "?rename",
-        "?renameat",
-        "?unlink",
-        "?unlinkat",
-        "?mkdir",
-        "?mkdirat",
-        "close",
-    ];
-    let probe = Workspace::new();
-    let traced = probe.finish(traced(&probe, "true", &[], &[]), None);
-    if traced.status() != Some(0) {
-        return tests::skip("strace may not trace here");
+    let writer = Writer::new("checkpoint", "a", Before::Fresh, &["a", "--message", "new"]);
+    let workspace = writer.workspace();
+    let points = strace::points(&workspace, &strace::calls(&workspace, &writer).unwrap(), false);
+    assert!(points.len() > 30, "only {points:?}");
+    let killed = sweep::each(&points, 1, |point| {
+        let workspace = writer.workspace();
+        let before = writers::cards(&workspace)?;
+        let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
+        let ran = workspace.finish(command, None);
+        assert!(writers::was_killed(&ran), "{point}\n{ran}");
+        let after = writers::cards(&workspace)?;
+        writers::are_old_or_new(&before, &after)?;
+        writers::is_kept(&ran.stdout(), &after)?;
+        writers::next_works(&workspace, &writer).map_err(|what| format!("{point}: {what}"))
+    });
+    killed.unwrap();
+}
+
+/// Not knowing is no absence: neither of the workspace, which would be searched elsewhere, nor of a card, which would be replaced.
+#[test]
+fn a_look_that_fails_is_a_clear_error() {
+    if let Err(why) = strace::is_usable() {
+        return tests::skip(&why);
     }
-    let mut points = 0;
-    for (name, args) in [
-        ("card", &["create", "b", "--task-type", "t", "--title", "x"] as &[&str]),
-        ("checkpoint", &["a", "--message", "new", "--artifact", "x=/x"]),
-        ("card", &["complete", "a", "--message", "new"]),
-        ("card", &["approve", "a"]),
-        ("resume", &["c"]),
+    for (path, status, says) in [
+        ("data/task-runs", 78, "cannot look for a workspace at "),
+        ("data/task-runs/a.json", 74, "cannot look for "),
+        ("data/task-runs/.locks", 74, "cannot make "),
     ] {
-        let program = word(&tests::programs().join(name)).to_owned();
-        // A supervisor looks at every process of the machine: what it only reads there is left out.
-        let reads_all = |call: &&&str| name == "resume" && ["openat", "read", "close"].contains(*call);
-        for call in CALLS.iter().filter(|call| !reads_all(call)) {
-            for occurrence in 1..200 {
-                let workspace = with_cards();
-                let before = states(&workspace);
-                let inject = format!("--inject={call}:signal=KILL:when={occurrence}");
-                let ran = workspace.finish(self::traced(&workspace, &program, args, &["-e", call, &inject]), None);
-                if ran.status() == Some(0) {
-                    break;
-                }
-                points += 1;
-                assert!(ran.was_killed(), "{name} {args:?} {call} {occurrence}\n{ran}");
-                check(&workspace, &before, &ran.stdout(), &format!("{name} {args:?} {call} {occurrence}"));
-            }
-        }
+        let writer = Writer::refused();
+        let workspace = writer.workspace();
+        let before = writers::cards(&workspace).unwrap();
+        let calls = strace::calls(&workspace, &writer).unwrap();
+        // However this system calls it.
+        let found = strace::points(&workspace, &calls, false);
+        let point = found.into_iter().find(|point| point.call.contains("stat") && point.path.as_deref() == Some(path));
+        let point: Point = point.unwrap_or_else(|| panic!("nothing looks at {path}: {calls:?}"));
+        let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "error=EIO"), "/dev/null");
+        let ran = workspace.finish(command, None);
+        ran.exits(status).complains(says).complains("I/O error");
+        assert_eq!(writers::cards(&workspace).unwrap(), before, "{ran}");
+        assert!(!workspace.path("home").exists(), "{ran}");
     }
-    assert!(points > 100, "only {points} points");
-}
-
-fn traced(workspace: &Workspace, program: &str, args: &[&str], options: &[&str]) -> Command {
-    let mut command = workspace.command("card");
-    let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o", "/dev/null"]).args(options).arg(program).args(args);
-    strace.current_dir(workspace.path("")).env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
-    std::mem::swap(&mut command, &mut strace);
-    command
-}
-
-fn with_cards() -> Workspace {
-    let workspace = Workspace::new();
-    workspace.run("card", &["create", "a", "--task-type", "t", "--title", "x", "--phase", "p"]).ok();
-    workspace.run("card", &["create", "c", "--task-type", "t", "--title", "x", "--", "true"]).ok();
-    workspace
-}
-
-fn states(workspace: &Workspace) -> Vec<Value> {
-    ["a", "c"].map(|id| workspace.card(id)).into()
-}
-
-fn check(workspace: &Workspace, before: &[Value], acknowledged: &str, what: &str) {
-    let after = states(workspace);
-    for (old, new) in before.iter().zip(&after) {
-        let (was, is) = (old["revision"].as_u64().unwrap(), new["revision"].as_u64().unwrap());
-        assert!(old == new || is > was, "{what}: {old} {new}");
-    }
-    if let Ok(answer) = serde_json::from_str::<Value>(acknowledged)
-        && let Some(revision) = answer["revision"].as_u64()
-    {
-        let id = answer["task_id"].as_str().unwrap();
-        assert!(workspace.card(id)["revision"].as_u64().unwrap() >= revision, "{what}: {answer} is lost");
-    }
-    let lines = workspace.run("watch", &[]).ok().json();
-    assert!(lines.iter().all(|line| !line["reason"].as_str().unwrap_or_default().starts_with("card_")), "{what}: {lines:?}");
-    if before[0]["status"] != "completed" && workspace.card("a")["status"] == "running" {
-        workspace.run("checkpoint", &["a", "--message", "next"]).ok();
-    }
-    // The first attempt may have been cut anywhere; whoever comes next finishes the task.
-    workspace.run("card", &["approve", "c"]);
-    workspace.run("resume", &["c"]).ok();
-    assert_eq!(workspace.card("c")["status"], "completed", "{what}");
 }
 
 #[test]
@@ -164,14 +117,4 @@ fn a_folder_that_cannot_be_written_is_a_clear_error() {
     workspace.shell("chmod 500 data/task-runs").ok();
     workspace.run("checkpoint", &["a"]).exits(74).complains("Permission denied");
     workspace.shell("chmod 700 data/task-runs").ok();
-}
-
-trait WasKilled {
-    fn was_killed(&self) -> bool;
-}
-
-impl WasKilled for tests::Ran<'_> {
-    fn was_killed(&self) -> bool {
-        self.exit().signal() == Some(9) || self.status() == Some(137)
-    }
 }

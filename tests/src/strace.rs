@@ -1,9 +1,9 @@
 //! strace as an instrument: which system calls a command makes, and what happens when one of them goes wrong.
 //!
 //! A *point* is one call of one command: its name, the file in the workspace that it is about, and
-//! the how-manieth such call it is. A run of its own harms exactly one point. Only the command's own process is
-//! traced, not what it starts. What its calls about other files are depends on the machine (`resume`
-//! looks at every process), so those are left out where `/proc` is read.
+//! which of all such calls it is. A run of its own harms exactly one point. Only the command's own process is
+//! traced, not what it starts. How often `resume` looks at other processes depends on the machine: those calls
+//! are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,7 +14,9 @@ use crate::writers::Writer;
 use crate::{Workspace, word};
 
 /// How often these happen depends on time: only the first is a point.
-const TIMED: [&str; 8] = ["waitid", "wait4", "poll", "ppoll", "recvfrom", "clock_nanosleep", "futex", "rt_sigreturn"];
+const TIMED: [&str; 6] = ["waitid", "wait4", "poll", "ppoll", "recvfrom", "rt_sigreturn"];
+/// Whether these happen at all does.
+const CHANCE: [&str; 3] = ["clock_nanosleep", "restart_syscall", "futex"];
 /// Memory, which depends on what was read.
 const MEMORY: [&str; 5] = ["brk", "mmap", "munmap", "mremap", "madvise"];
 
@@ -49,6 +51,13 @@ impl Call {
         self.line.rsplit_once(" = ").is_some_and(|(_, result)| !result.starts_with('-') && !result.starts_with('?'))
     }
 
+    /// Whether it looks at a process, this one's memory map aside.
+    fn looks_around(&self) -> bool {
+        let rest = self.path.as_deref().and_then(|path| path.strip_prefix("/proc"));
+        let is_process = |rest: &str| rest.is_empty() || rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        rest.is_some_and(|rest| is_process(rest) && !rest.ends_with("/maps"))
+    }
+
     /// Whether it is about this descriptor.
     pub fn is_about(&self, descriptor: u32) -> bool {
         self.line[self.name.len() + 1..].starts_with(&format!("{descriptor}<"))
@@ -60,7 +69,7 @@ impl Call {
 pub struct Point {
     /// The call's name.
     pub call: String,
-    /// The file that it is about, in the workspace; none counts the calls about anything.
+    /// The file that it is about, in the workspace unless absolute; none counts the calls about anything.
     pub path: Option<String>,
     /// 1 is the first.
     pub occurrence: usize,
@@ -124,33 +133,26 @@ pub fn calls(workspace: &Workspace, writer: &Writer) -> Result<Vec<Call>, String
 /// writes to standard output.
 pub fn points(workspace: &Workspace, calls: &[Call], everything: bool) -> Vec<Point> {
     let root = workspace.path("");
-    let looks_around = |call: &Call| {
-        let process = call.path.as_deref().and_then(|path| path.strip_prefix("/proc"));
-        process.is_some_and(|rest| rest.is_empty() || rest[1..].starts_with(|c: char| c.is_ascii_digit()))
-    };
-    let around: BTreeSet<&str> =
-        calls.iter().filter(|call| looks_around(call) && !call.line.contains("/maps")).map(|call| &*call.name).collect();
+    // What is called for each process of the machine cannot be counted by its name.
+    let around: BTreeSet<&str> = calls.iter().filter(|call| call.looks_around()).map(|call| &*call.name).collect();
     let mut counts: BTreeMap<(&str, Option<&str>), usize> = BTreeMap::new();
     let mut points = Vec::new();
     // The first thing that a Rust program does is to look at its standard streams.
     let begin = calls.iter().position(|call| call.name == "poll" || call.name == "ppoll").unwrap_or_default();
     for (place, call) in calls.iter().enumerate() {
+        let name = &*call.name;
         let inside = call.path.as_deref().and_then(|path| path.strip_prefix(word(&root)));
-        let by_name = counts.entry((&call.name, None)).or_default();
-        *by_name += 1;
-        let occurrence = *by_name;
-        if place < begin || call.name == "exit_group" {
-            continue;
+        let outside = call.path.as_deref().filter(|path| around.contains(name) && !path.starts_with("/proc"));
+        let by_path = inside.or(outside);
+        let occurrence = |counts: &BTreeMap<_, usize>| counts.get(&(name, by_path)).copied().unwrap_or_default();
+        for key in BTreeSet::from([(name, None), (name, by_path)]) {
+            *counts.entry(key).or_default() += 1;
         }
-        if let Some(path) = inside {
-            let by_path = counts.entry((&call.name, Some(path))).or_default();
-            *by_path += 1;
-            points.push(Point { call: call.name.clone(), path: Some(path.to_owned()), occurrence: *by_path });
-        } else if (call.name == "write" && call.is_about(1)) || (everything && !around.contains(&*call.name)) {
-            let varies = TIMED.contains(&&*call.name) && occurrence > 1;
-            if !varies && (around.is_empty() || !MEMORY.contains(&&*call.name)) {
-                points.push(Point { call: call.name.clone(), path: None, occurrence });
-            }
+        let wanted = everything || inside.is_some() || (name == "write" && call.is_about(1));
+        let countable = by_path.is_some() || !(around.contains(name) || (!around.is_empty() && MEMORY.contains(&name)));
+        let varies = CHANCE.contains(&name) || (TIMED.contains(&name) && occurrence(&counts) > 1);
+        if place >= begin && wanted && countable && !varies {
+            points.push(Point { call: name.to_owned(), path: by_path.map(str::to_owned), occurrence: occurrence(&counts) });
         }
     }
     points

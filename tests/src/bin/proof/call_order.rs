@@ -90,7 +90,8 @@ impl Trace<'_> {
             let last = writes.iter().copied().rfind(|write| (first..*rename).contains(write)).unwrap_or(first);
             between(&syncs, last, *rename).ok_or("no fsync of the temporary file between its last write and the rename")?;
             let folder = between(&folders, *rename, end).ok_or("no fsync of the folder after the rename, before the answer")?;
-            if between(&notes, if begin == 0 { 0 } else { first }, folder).is_some() {
+            let since = if begin == 0 { 0 } else { first };
+            if between(&notes, since, folder).is_some() {
                 return Err("the history is written before the card is durable".to_owned());
             }
             between(&notes, folder, end)

@@ -13,10 +13,10 @@
 
 use std::collections::BTreeSet;
 
+use tests::Ran;
 use tests::strace::{self, Point};
 use tests::sweep;
 use tests::writers::{self, Cards, Writer, writers};
-use tests::{Ran, Workspace};
 
 use crate::controlled::{FAILURES_MAX, controlled};
 use crate::{Context, Outcome, Passed};
@@ -86,28 +86,25 @@ fn injections_of(writer: &Writer) -> Result<Vec<Injection<'_>>, String> {
 
 fn inject(injection: &Injection<'_>) -> Result<(), String> {
     let Injection { writer, point, errno, .. } = injection;
-    let workspace = writer.workspace();
-    let before = writers::cards(&workspace)?;
-    let log = workspace.path("trace");
-    let command =
-        strace::under(&writer.command(&workspace), point.harmed(&workspace, &format!("error={errno}")), tests::word(&log));
-    let ran = workspace.finish(command, writer.input());
-    let harmed = std::fs::read(&log).is_ok_and(|trace| String::from_utf8_lossy(&trace).contains("(INJECTED)"));
-    let check = || {
-        if !harmed {
-            return Err("it did not come to that call".to_owned());
+    for _ in 0..writer.tries() {
+        let workspace = writer.workspace();
+        let before = writers::cards(&workspace)?;
+        let log = workspace.path("trace");
+        let harm = point.harmed(&workspace, &format!("error={errno}"));
+        let ran = workspace.finish(strace::under(&writer.command(&workspace), harm, tests::word(&log)), writer.input());
+        let check = || {
+            let after = writers::cards(&workspace)?;
+            writers::are_old_or_new(&before, &after)?;
+            writers::is_kept(&ran.stdout(), &after)?;
+            injection.ends_well(&ran, &before, &after)?;
+            writers::next_works(&workspace, writer)
+        };
+        check().map_err(|what| format!("{}, {errno} at {point}: {what}\n{ran}", writer.name))?;
+        if std::fs::read(&log).is_ok_and(|trace| String::from_utf8_lossy(&trace).contains("(INJECTED)")) {
+            return Ok(());
         }
-        let after = writers::cards(&workspace)?;
-        writers::are_old_or_new(&before, &after)?;
-        writers::is_kept(&ran.stdout(), &after)?;
-        injection.ends_well(&ran, &before, &after)?;
-        next_works(&workspace, writer)
-    };
-    check().map_err(|what| format!("{}, {errno} at {point}: {what}\n{ran}", writer.name))
-}
-
-fn next_works(workspace: &Workspace, writer: &Writer) -> Result<(), String> {
-    writers::next_works(workspace, writer)
+    }
+    Err(format!("{}: it did not come to {point}", writer.name))
 }
 
 impl Injection<'_> {

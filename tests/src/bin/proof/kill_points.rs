@@ -45,18 +45,21 @@ fn points_of(writer: &Writer) -> Result<Vec<Point>, String> {
 }
 
 fn kill(writer: &Writer, point: &Point) -> Result<(), String> {
-    let workspace = writer.workspace();
-    let before = writers::cards(&workspace)?;
-    let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
-    let ran = workspace.finish(command, writer.input());
-    let check = || {
-        if !writers::was_killed(&ran) {
-            return Err("it was not killed".to_owned());
+    for _ in 0..writer.tries() {
+        let workspace = writer.workspace();
+        let before = writers::cards(&workspace)?;
+        let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
+        let ran = workspace.finish(command, writer.input());
+        let check = || {
+            let after = writers::cards(&workspace)?;
+            writers::are_old_or_new(&before, &after)?;
+            writers::is_kept(&ran.stdout(), &after)?;
+            writers::next_works(&workspace, writer)
+        };
+        check().map_err(|what| format!("{}, killed before {point}: {what}\n{ran}", writer.name))?;
+        if writers::was_killed(&ran) {
+            return Ok(());
         }
-        let after = writers::cards(&workspace)?;
-        writers::are_old_or_new(&before, &after)?;
-        writers::is_kept(&ran.stdout(), &after)?;
-        writers::next_works(&workspace, writer)
-    };
-    check().map_err(|what| format!("{}, killed before {point}: {what}\n{ran}", writer.name))
+    }
+    Err(format!("{}: it was not killed before {point}", writer.name))
 }

@@ -1,7 +1,7 @@
 //! The cases of `odd_files.rs`: what stands where a card, a lock, a history, a log or a folder should be, and how it must end.
 //!
 //! `prepare` and `then` are shell in the workspace; `$R` is the card folder. It holds the cards `a` (running, revision 3) and `c` (a
-//! plain command), folders for locks and history, and a history of `a`.
+//! plain command), folders for locks and history, and a history of `a`; beside it there is a socket to be moved somewhere.
 
 /// What a case needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) enum Card {
     Written,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) what: &'static str,
     pub(crate) needs: Needs,
@@ -43,7 +43,15 @@ pub(crate) struct Case {
 }
 
 const CHECKPOINT: &str = "exec checkpoint a --message new";
+const CREATE: &str = "exec card create a --task-type t --title x";
 const RESUME: &str = "exec resume c >/dev/null";
+/// Fills the file system under the card folder, which is small and seen by this shell alone.
+const FULL: &str = "cp -R $R saved; mount -t tmpfs -o size=64k tmpfs data; mkdir $R; cp -R saved/. $R; \
+    cat /dev/zero >data/filler 2>/dev/null || true";
+const READ_ONLY: &str =
+    "cp -R $R saved; mount -t tmpfs -o size=64k tmpfs data; mkdir $R; cp -R saved/. $R; mount -o remount,ro data";
+const LINKED: &str = "mkdir elsewhere; mv $R/a.json elsewhere; ln -s ../../elsewhere/a.json $R/a.json";
+const UNCHANGED: &str = "No space left on device; the old one is unchanged";
 
 /// A checkpoint that is refused, and keeps the card.
 const fn refused(what: &'static str, prepare: &'static str, status: i32, says: &'static str) -> Case {
@@ -68,180 +76,130 @@ const fn written(what: &'static str, prepare: &'static str, says: &'static str) 
 
 /// A resume of `c` that fails before anything is started.
 const fn not_resumed(what: &'static str, prepare: &'static str, says: &'static str) -> Case {
-    Case { run: RESUME, ..refused(what, prepare, 74, says) }
+    refused(what, prepare, 74, says).with(RESUME)
 }
 
-const fn needs(needs: Needs, case: Case) -> Case {
-    Case { needs, ..case }
+/// A card that is not made, because there is something of that name.
+const fn not_made(what: &'static str, prepare: &'static str) -> Case {
+    refused(what, prepare, 73, "exists already").with(CREATE)
 }
 
-/// With something else to be run.
-const fn with(run: &'static str, case: Case) -> Case {
-    Case { run, ..case }
-}
+impl Case {
+    const fn needs(self, needs: Needs) -> Self {
+        Self { needs, ..self }
+    }
 
-/// With something that must be so afterwards.
-const fn then(then: &'static str, case: Case) -> Case {
-    Case { then, ..case }
-}
+    /// Something else is run.
+    const fn with(self, run: &'static str) -> Self {
+        Self { run, ..self }
+    }
 
-/// Also for the stand-in.
-const fn also(case: Case) -> Case {
-    Case { control: true, ..case }
+    /// This must be so afterwards.
+    const fn then(self, then: &'static str) -> Self {
+        Self { then, ..self }
+    }
+
+    /// This file may change.
+    const fn changing(self, changes: &'static [&'static str]) -> Self {
+        Self { changes, ..self }
+    }
+
+    /// It fails although the card is written.
+    const fn but_exits(self, status: i32) -> Self {
+        Self { status, ..self }
+    }
+
+    /// The stand-in is put through it, too.
+    const fn also(self) -> Self {
+        Self { control: true, ..self }
+    }
 }
 
 pub(crate) const CASES: &[Case] = &[
     // The card.
-    also(then("test -p $R/a.json", refused("card: a FIFO", "rm $R/a.json; mkfifo $R/a.json", 74, "a FIFO, not a regular file"))),
-    refused(
-        "card: a socket",
-        "rm $R/a.json; cd $R; python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind(\\\"a.json\\\")\"",
-        74,
-        "a socket, not a regular file",
-    ),
-    then("test -d $R/a.json", refused("card: a folder", "rm $R/a.json; mkdir $R/a.json", 74, "a folder, not a regular file")),
-    also(then(
-        "test -L $R/a.json",
-        refused(
-            "card: a symbolic link",
-            "mkdir elsewhere; mv $R/a.json elsewhere; ln -s ../../elsewhere/a.json $R/a.json",
-            74,
-            "a symbolic link, not a regular file",
-        ),
-    )),
+    refused("card: a FIFO", "rm $R/a.json; mkfifo $R/a.json", 74, "a FIFO, not a regular file").then("test -p $R/a.json").also(),
+    refused("card: a socket", "mv socket $R/a.json", 74, "a socket, not a regular file"),
+    refused("card: a folder", "rm $R/a.json; mkdir $R/a.json", 74, "a folder, not a regular file").then("test -d $R/a.json"),
+    refused("card: a symbolic link", LINKED, 74, "a symbolic link, not a regular file").then("test -L $R/a.json").also(),
     refused("card: a symbolic link to nothing", "ln -sf nothing $R/a.json", 74, "a symbolic link, not a regular file"),
-    also(then(
-        "grep -q '\"revision\":3' elsewhere/a.json",
-        written("card: a hard link", "mkdir elsewhere; ln $R/a.json elsewhere/a.json", ""),
-    )),
-    also(refused("card: 0 bytes", ": >$R/a.json", 65, "is not valid")),
-    refused("card: 5 MiB", "head -c 5242880 /dev/zero | tr \"\\0\" \" \" >>$R/a.json", 74, "larger than 4194304 bytes"),
-    refused("card: 64 GiB", "truncate -s 64G $R/a.json", 74, "larger than 4194304 bytes"),
+    written("card: a hard link", "mkdir elsewhere; ln $R/a.json elsewhere", "").then("grep -q :3, elsewhere/a.json").also(),
+    refused("card: 0 bytes", ": >$R/a.json", 65, "is not valid").also(),
+    refused("card: 5 MiB", "head -c 5242880 /dev/zero >>$R/a.json", 74, "larger than 4194304 bytes"),
+    refused("card: 64 GiB of nothing", "truncate -s 64G $R/a.json", 74, "larger than 4194304 bytes"),
     refused("card: everyone may write it", "chmod 666 $R/a.json", 77, "everyone may write it"),
-    needs(Needs::Root, refused("card: of another owner", "chown nobody $R/a.json", 77, "it is owned by uid")),
-    needs(Needs::Root, refused("card: a device", "rm $R/a.json; mknod $R/a.json c 1 5", 74, "a device, not a regular file")),
-    needs(Needs::NotRoot, refused("card: no permission", "chmod 0 $R/a.json", 74, "Permission denied")),
-    with(
-        "exec card create a --task-type t --title x",
-        refused("create: where a FIFO is", "rm $R/a.json; mkfifo $R/a.json", 73, "exists already"),
-    ),
-    with(
-        "exec card create a --task-type t --title x",
-        refused("create: where a link to nothing is", "ln -sf nothing $R/a.json", 73, "exists already"),
-    ),
-    with(
-        "exec card create a --task-type t --title x",
-        refused("create: where it is filed away", "mkdir $R/archive; mv $R/a.json $R/archive", 73, "exists already"),
-    ),
-    with(
-        "exec watch >/dev/null",
-        refused("watch: a FIFO, a socket, a loop", "mkfifo $R/f.json; ln -s l.json $R/l.json; mkdir $R/d.json", 0, ""),
-    ),
+    refused("card: of another owner", "chown nobody $R/a.json", 77, "it is owned by uid").needs(Needs::Root),
+    refused("card: a device", "rm $R/a.json; mknod $R/a.json c 1 5", 74, "a device, not a regular file").needs(Needs::Root),
+    refused("card: no permission", "chmod 0 $R/a.json", 74, "Permission denied").needs(Needs::NotRoot),
+    not_made("create: where a FIFO is", "rm $R/a.json; mkfifo $R/a.json"),
+    not_made("create: where a link to nothing is", "ln -sf nothing $R/a.json"),
+    not_made("create: where it is filed away", "mkdir $R/archive; mv $R/a.json $R/archive"),
+    refused("watch: all of them", "cd $R; mkfifo f.json; ln -s l.json l.json; mkdir d.json; mv ../../socket s.json", 0, "")
+        .with("test $(watch | grep -c card_unreadable) = 4"),
     // Its temporary file.
-    refused(
-        "temporary file: a folder",
-        "mkdir $R/a.json.tmp",
-        74,
-        "unlink of an old temporary file: Is a directory; the old one is unchanged",
-    ),
-    then("test ! -e $R/a.json.tmp", written("temporary file: left behind", "echo torn >$R/a.json.tmp", "")),
-    then("test ! -e $R/a.json.tmp", written("temporary file: a FIFO", "mkfifo $R/a.json.tmp", "")),
-    written(
-        "temporary file: a symbolic link",
-        "mkdir elsewhere; echo mine >elsewhere/file; ln -s ../../elsewhere/file $R/a.json.tmp",
-        "",
-    ),
+    refused("temporary file: a folder", "mkdir $R/a.json.tmp", 74, "Is a directory; the old one is unchanged"),
+    written("temporary file: left behind", "echo torn >$R/a.json.tmp", "").then("test ! -e $R/a.json.tmp"),
+    written("temporary file: a FIFO", "mkfifo $R/a.json.tmp", "").then("test ! -e $R/a.json.tmp"),
+    written("temporary file: a symbolic link", "mkdir elsewhere; echo my >elsewhere/f; ln -s ../../elsewhere/f $R/a.json.tmp", ""),
     // The lock.
     refused("lock: a folder", "mkdir $R/.locks/a", 74, "cannot lock a: "),
-    also(refused(
+    refused(
         "lock: a symbolic link",
-        "mkdir elsewhere; echo mine >elsewhere/file; ln -s ../../../elsewhere/file $R/.locks/a",
+        "mkdir elsewhere; echo my >elsewhere/f; ln -s ../../../elsewhere/f $R/.locks/a",
         74,
         "cannot lock a: ",
-    )),
+    )
+    .also(),
+    refused("lock: a socket", "mv socket $R/.locks/a", 74, "cannot lock a: "),
     // It can be locked as well as a file.
-    then("test -p $R/.locks/a", written("lock: a FIFO", "mkfifo $R/.locks/a", "")),
-    refused("locks: a file", "rmdir $R/.locks; echo mine >$R/.locks", 74, "cannot make "),
-    needs(Needs::NotRoot, refused("lock: no permission", ": >$R/.locks/a; chmod 0 $R/.locks/a", 74, "Permission denied")),
+    written("lock: a FIFO", "mkfifo $R/.locks/a", "").then("test -p $R/.locks/a"),
+    refused("locks: a file", "rmdir $R/.locks; echo my >$R/.locks", 74, "cannot make "),
+    refused("lock: no permission", ": >$R/.locks/a; chmod 0 $R/.locks/a", 74, "Permission denied").needs(Needs::NotRoot),
     // The history: best effort.
-    then(
-        "test -p $R/history/a.jsonl",
-        written("history: a FIFO", "rm $R/history/a.jsonl; mkfifo $R/history/a.jsonl", "lacks the event: it is no regular file"),
-    ),
+    written("history: a FIFO", "rm $R/history/a.jsonl; mkfifo $R/history/a.jsonl", "lacks the event: it is no regular file")
+        .then("test -p $R/history/a.jsonl"),
+    written("history: a socket", "mv socket $R/history/a.jsonl", "lacks the event: "),
     written("history: a folder", "rm $R/history/a.jsonl; mkdir $R/history/a.jsonl", "lacks the event: Is a directory"),
     written(
         "history: a symbolic link",
-        "mkdir elsewhere; echo mine >elsewhere/file; ln -sf ../../../elsewhere/file $R/history/a.jsonl",
+        "mkdir elsewhere; echo my >elsewhere/f; ln -sf ../../../elsewhere/f $R/history/a.jsonl",
         "lacks the event: ",
     ),
-    written("history folder: a file", "rm -r $R/history; echo mine >$R/history", "lacks the event: File exists"),
-    written("history: 70 KiB without a line's end", "head -c 71680 /dev/zero | tr \"\\0\" x >$R/history/a.jsonl", ""),
-    needs(Needs::NotRoot, written("history: no permission", "chmod 0 $R/history/a.jsonl", "lacks the event: Permission denied")),
-    with(
-        "exec card log a >/dev/null",
-        refused("log: of a FIFO", "rm $R/history/a.jsonl; mkfifo $R/history/a.jsonl", 74, "it is no regular file"),
-    ),
+    written("history folder: a file", "rm -r $R/history; echo my >$R/history", "lacks the event: File exists"),
+    written("history: 70 KiB without a line's end", "head -c 71680 /dev/zero >$R/history/a.jsonl", ""),
+    written("history: no permission", "chmod 0 $R/history/a.jsonl", "lacks the event: Permission denied").needs(Needs::NotRoot),
+    refused("log: of a FIFO", "rm $R/history/a.jsonl; mkfifo $R/history/a.jsonl", 74, "it is no regular file")
+        .with("exec card log a"),
     // The logs of attempts.
-    not_resumed("logs: a file", "echo mine >$R/logs", "cannot "),
-    not_resumed("logs of the task: a file", "mkdir $R/logs; echo mine >$R/logs/c", "cannot list "),
-    needs(
-        Needs::NotRoot,
-        not_resumed("logs of the task: no permission", "mkdir -p $R/logs/c; chmod 500 $R/logs/c", "Permission denied"),
-    ),
-    Case {
-        changes: &["c.json"],
-        ..then(
-            "grep -q completed $R/c.json && test -p $R/logs/c/1.in",
-            with(RESUME, refused("log: a FIFO", "mkdir -p $R/logs/c; mkfifo $R/logs/c/1.in", 0, "")),
-        )
-    },
+    not_resumed("logs: a file", "echo my >$R/logs", "Not a directory"),
+    not_resumed("logs of the task: a file", "mkdir $R/logs; echo my >$R/logs/c", "Not a directory"),
+    not_resumed("logs of the task: no permission", "mkdir -p $R/logs/c; chmod 500 $R/logs/c", "Permission denied")
+        .needs(Needs::NotRoot),
+    refused("log of an attempt: a FIFO", "mkdir -p $R/logs/c; mkfifo $R/logs/c/1.in", 0, "")
+        .with(RESUME)
+        .changing(&["c.json"])
+        .then("grep -q completed $R/c.json && test -p $R/logs/c/1.in"),
     // Folders, limits and disks.
-    needs(Needs::NotRoot, refused("folder: read-only", "chmod 500 $R", 74, "Permission denied; the old one is unchanged")),
-    needs(Needs::NotRoot, refused("folder: not to be searched", "chmod 0 data", 78, "Permission denied")),
-    needs(Needs::Root, refused("folder: another user's, for root", "chown nobody $R", 77, "run it as nobody, not as root")),
-    with("TASK_RUNS_DIR=$R/a.json exec checkpoint a", refused("folder: a file", "true", 78, "Not a directory")),
-    also(with(
-        "ulimit -f 0; exec checkpoint a --message new",
-        refused("a file size limit", "true", 74, "File too large; the old one is unchanged"),
-    )),
-    with(
-        "ulimit -f 8; exec checkpoint a --message new",
-        written(
-            "a file size limit that only the history meets",
-            "yes \"{}\" | head -c 9000 >$R/history/a.jsonl",
-            "lacks the event: File too large",
-        ),
-    ),
-    with("ulimit -n 4; exec checkpoint a --message new", refused("no descriptors left", "true", 74, "Too many open files")),
-    with(
-        "checkpoint a",
-        needs(Needs::Mount, refused("a full disk", FULL, 74, "No space left on device; the old one is unchanged")),
-    ),
-    with(
-        "card complete a",
-        needs(Needs::Mount, refused("a full disk, complete", FULL, 74, "No space left on device; the old one is unchanged")),
-    ),
-    with("resume c >/dev/null", needs(Needs::Mount, refused("a full disk, resume", FULL, 74, "No space left on device"))),
-    with(
-        "checkpoint a",
-        needs(
-            Needs::Mount,
-            refused(
-                "a disk mounted read-only",
-                "cp -R $R saved; mount -t tmpfs -o size=64k tmpfs data; mkdir $R; cp saved/a.json $R; mount -o remount,ro data",
-                74,
-                "Read-only file system",
-            ),
-        ),
-    ),
-    with(
-        "exec checkpoint a >/dev/full",
-        Case { status: 74, ..written("standard output: full", "true", "cannot write to standard output: No space left on device") },
-    ),
-    with(
-        "exec card put a <$R",
-        refused("put: standard input is a folder", "true", 74, "cannot read standard input: Is a directory"),
-    ),
+    refused("folder: read-only", "chmod 500 $R", 74, "Permission denied; the old one is unchanged").needs(Needs::NotRoot),
+    refused("folder: not to be searched", "chmod 0 data", 78, "Permission denied").needs(Needs::NotRoot),
+    refused("folder: another user's, for root", "chown nobody $R", 77, "run it as nobody, not as root").needs(Needs::Root),
+    refused("folder: a file", "true", 78, "Not a directory").with("TASK_RUNS_DIR=$R/a.json exec checkpoint a"),
+    refused("a file size limit", "true", 74, "File too large; the old one is unchanged")
+        .with("ulimit -f 0; exec checkpoint a --message new")
+        .also(),
+    written(
+        "a file size limit that only the history meets",
+        "yes {} | head -c 9000 >$R/history/a.jsonl",
+        "lacks the event: File too",
+    )
+    .with("ulimit -f 8; exec checkpoint a --message new"),
+    refused("no descriptors left", "true", 74, "Too many open files").with("ulimit -n 4; exec checkpoint a"),
+    refused("a full disk", FULL, 74, UNCHANGED).with("checkpoint a").needs(Needs::Mount),
+    refused("a full disk, complete", FULL, 74, UNCHANGED).with("card complete a").needs(Needs::Mount),
+    refused("a full disk, resume", FULL, 74, "No space left on device").with("resume c >/dev/null").needs(Needs::Mount),
+    refused("a disk mounted read-only", READ_ONLY, 74, "Read-only file system").with("checkpoint a").needs(Needs::Mount),
+    written("standard output: full", "true", "cannot write to standard output: No space left on device")
+        .with("exec checkpoint a >/dev/full")
+        .but_exits(74),
+    refused("put: standard input is a folder", "true", 74, "cannot read standard input: Is a directory")
+        .with("exec card put a <$R"),
 ];
-
-const FULL: &str = "cp -R $R saved; mount -t tmpfs -o size=64k tmpfs data; mkdir $R; cp -R saved/. $R; cat /dev/zero >data/filler 2>/dev/null || true";
