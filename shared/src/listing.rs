@@ -8,9 +8,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use nix::dir::{Dir, Type};
-use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
+
+use crate::interrupted::again;
 
 /// Files that are cards, or stand where one would, ascending by name.
 #[derive(Debug, Default)]
@@ -51,8 +52,8 @@ impl Listing {
     /// Lists a folder; one that is not there has none.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let folder = match open(path, flags, Mode::empty()) {
-            Err(Errno::ENOENT) => return Ok(Self::default()),
+        let folder = match again(|| open(path, flags, Mode::empty()).map_err(io::Error::from)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             folder => folder?,
         };
         let mut listing = Self::default();
