@@ -212,7 +212,7 @@ fn nothing_is_lost(case: &Case, before: &Files, after: &Files, workspace: &Works
     if then.status() == Some(0) { Ok(()) } else { Err(format!("what should be so afterwards is not\n{then}")) }
 }
 
-/// In a mount namespace of its own. The last line of stdout is what the checks need.
+/// In a mount namespace of its own, which goes with the shell: it also compares the card itself.
 fn in_one_shell(case: &Case, workspace: &Workspace, prepare: &str) -> Result<(), String> {
     let script = format!(
         "{prepare}; export PATH='{}':$PATH; old=$(cat $R/a.json); set +e; {}; status=$?; set -e; [ \"$(cat $R/a.json)\" = \"$old\" ] || \
