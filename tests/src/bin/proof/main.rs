@@ -8,21 +8,20 @@
 //! proof [--seed N] [--no-control] [LAYER]...
 //! ```
 
-mod call_order;
-mod controlled;
-mod errnos;
-mod kill_points;
-mod odd_cases;
-mod odd_files;
-
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
 use lexopt::prelude::{Long, Value};
 
+mod call_order;
+mod controlled;
+mod errnos;
+mod kill_points;
 mod malformed;
 mod mutator;
+mod odd_cases;
+mod odd_files;
 mod stdin;
 
 /// What a layer is given.
