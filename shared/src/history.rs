@@ -48,7 +48,7 @@ impl Event {
     }
 }
 
-/// Appends events that belong to this revision.
+/// Appends events that belong to this revision. Without any, it only notes what is missing up to this one.
 ///
 /// # Errors
 /// Those of open, read and write. The card is not touched.
@@ -64,8 +64,9 @@ pub fn append(path: &Path, revision: u64, at: Timestamp, events: &[Event]) -> io
     if torn > 0 {
         text += &Event::new("history_healed").with("detail", format!("a torn line of {torn} bytes was removed")).line(revision, at);
     }
-    if let Some(last) = last.filter(|last| last + 1 < revision) {
-        let missing = format!("revisions {} to {} are missing", last + 1, revision - 1);
+    let told_before = if events.is_empty() { revision } else { revision.saturating_sub(1) };
+    if let Some(last) = last.filter(|last| *last < told_before) {
+        let missing = format!("revisions {} to {told_before} are missing", last + 1);
         text += &Event::new("history_gap").with("detail", missing).line(revision, at);
     }
     events.iter().for_each(|event| text += &event.line(revision, at));

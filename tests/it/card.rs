@@ -203,6 +203,25 @@ fn a_history_that_was_torn_or_lost_lines_says_so() {
 }
 
 #[test]
+fn an_end_that_the_history_lost_is_a_noted_gap_when_the_command_is_repeated() {
+    let workspace = Workspace::new();
+    create(&workspace, &["a"]).ok();
+    let path = workspace.card_path("history/a.jsonl");
+    let killed_before_the_history = std::fs::read(&path).unwrap();
+    workspace.run("card", &["complete", "a"]).ok();
+    std::fs::write(&path, killed_before_the_history).unwrap();
+    for _ in 0..2 {
+        workspace.run("card", &["complete", "a"]).ok();
+        let history = workspace.history("a");
+        assert_eq!(history.len(), 2, "{history:?}");
+        assert_eq!(
+            (&history[1]["event"], &history[1]["revision"], &history[1]["detail"]),
+            (&json!("history_gap"), &json!(2), &json!("revisions 2 to 2 are missing"))
+        );
+    }
+}
+
+#[test]
 fn unknown_fields_keep_their_place_through_a_change() {
     let workspace = Workspace::new();
     let before = "{\n  \"task_id\": \"a\",\n  \"x\": [1.10, {\"y\": 123456789012345678901234567890}],\n  \"status\": \"running\",\n  \"revision\": 7,\n  \
