@@ -26,10 +26,14 @@ use time::format_description::well_known::Rfc3339;
 /// A condition that does not come true within this time never will. Generous, for machines under load.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The folder of the programs, built from this checkout.
+/// The folder of the programs, built from this checkout; or the one that `TASK_TESTS_PROGRAMS` names, for what is built
+/// elsewhere or, to see a test fail, is broken on purpose.
 pub fn programs() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
+        if let Some(folder) = std::env::var_os("TASK_TESTS_PROGRAMS") {
+            return folder.into();
+        }
         let own = std::env::current_exe().expect("this test's own path");
         let folder = own.parent().expect("target/<profile>, or deps in it");
         let folder = if folder.ends_with("deps") { folder.parent().expect("target/<profile>") } else { folder };

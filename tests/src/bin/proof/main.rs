@@ -23,6 +23,12 @@ mod mutator;
 mod odd_cases;
 mod odd_files;
 mod stdin;
+mod checkpointer;
+mod concurrency;
+mod killed_writers;
+mod power_loss;
+mod random;
+mod supervision;
 
 /// What a layer is given.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +65,11 @@ const LAYERS: &[Layer] = &[
     Layer { name: "errnos", run: errnos::run, control: errnos::control },
     Layer { name: "call-order", run: call_order::run, control: call_order::control },
     Layer { name: "odd-files", run: odd_files::run, control: odd_files::control },
+    Layer { name: "killed-writers", run: killed_writers::run, control: killed_writers::control },
+    Layer { name: "concurrency", run: concurrency::run, control: concurrency::control },
+    Layer { name: "power-loss-ext4", run: power_loss::ext4, control: power_loss::ext4_control },
+    Layer { name: "power-loss-btrfs", run: power_loss::btrfs, control: power_loss::btrfs_control },
+    Layer { name: "supervision", run: supervision::run, control: supervision::control },
 ];
 
 #[derive(Default)]

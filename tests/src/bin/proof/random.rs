@@ -1,0 +1,26 @@
+//! Random numbers that follow from a seed: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+
+/// One sequence.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// The sequence of this number under this seed: each round has its own, and can be repeated alone.
+    pub(crate) fn new(seed: u64, number: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to below this limit, which is not 0.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+        usize::try_from(self.next() % limit).unwrap_or_default()
+    }
+}
