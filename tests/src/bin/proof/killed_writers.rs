@@ -151,9 +151,9 @@ fn one_round(
     }
     figures.temporary += cards.iter().filter(|card| card.has_temporary(workspace)).count();
     for (card, tried) in cards.iter_mut().zip(tried) {
-        card.check(workspace, tried)
-            .and_then(|()| card.go_on(workspace, checkpointer))
-            .map_err(|what| format!("{}: {what}", card.id()))?;
+        let checked =
+            card.check(workspace, tried).and_then(|()| if tried > 0 { card.go_on(workspace, checkpointer) } else { Ok(()) });
+        checked.map_err(|what| format!("{}: {what}", card.id()))?;
         figures.gaps += card.new_gaps();
     }
     let watch = program("watch", &workspace.path("")).output().map_err(|error| error.to_string())?;
