@@ -239,7 +239,8 @@ fn strangers_under_the_pids_of_a_dead_attempt_and_its_supervisor_are_left_alone(
              : >calm; watch >watch.out; resume --grace-seconds 0.3 <watch.out >resume.out\n\
              for pid in $(cat strangers.txt); do kill -0 $pid && echo $pid >>alive.txt; done\n",
             wait_for("[ -s pid.txt ]"),
-            wait_for("[ ! -e /proc/$leader ]"),
+            // A number is free when it is no longer anyone's group either.
+            wait_for("! kill -0 -$leader 2>/dev/null"),
             wait_for("grep -qsx $pid strangers.txt"),
         ),
     );

@@ -102,7 +102,7 @@ impl Card {
     pub(super) fn refused(&mut self, code: Option<i32>, what: &Written, stderr: &str) -> Result<(), String> {
         match (code, what) {
             (Some(77), _) => self.said_to_have_ended = true,
-            (Some(75), Written::Meta(_)) if !stderr.contains("lock") => self.said_to_have_moved = true,
+            (Some(75), Written::Meta(_)) if !stderr.contains("cannot lock") => self.said_to_have_moved = true,
             _ => return Err(format!("{}: {what:?} failed with {code:?}: {stderr}", self.id)),
         }
         Ok(())
