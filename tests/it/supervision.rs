@@ -421,8 +421,10 @@ fn sixteen_passes_at_once_run_each_of_eight_tasks_once() {
         let mut lines = Vec::new();
         for pass in passes {
             let output = pass.output();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             let text = String::from_utf8(output.stdout).unwrap();
+            // On a machine that is slow enough somebody waits for a card's lock in vain, says so and leaves the task to the others.
+            let gave_up = output.status.code() == Some(75) && text.contains("\"reason\":\"busy\"");
+            assert!(output.status.success() || gave_up, "{}", String::from_utf8_lossy(&output.stderr));
             lines.extend(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
         }
         let mut ran = workspace.lines("ran.txt");

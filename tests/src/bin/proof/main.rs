@@ -15,19 +15,19 @@ use std::time::{Instant, SystemTime};
 use lexopt::prelude::{Long, Value};
 
 mod call_order;
+mod checkpointer;
+mod concurrency;
 mod controlled;
 mod errnos;
 mod kill_points;
+mod killed_writers;
 mod malformed;
 mod mutator;
 mod odd_cases;
 mod odd_files;
-mod stdin;
-mod checkpointer;
-mod concurrency;
-mod killed_writers;
 mod power_loss;
 mod random;
+mod stdin;
 mod supervision;
 
 /// What a layer is given.

@@ -19,7 +19,8 @@ use shared::document::Document;
 use shared::time::Timestamp;
 use shared::verdict::{self, Dependencies, Facts, Request, Verdict};
 
-use crate::mutator::{Random, mutate, shown};
+use crate::mutator::{mutate, shown};
+use crate::random::Random;
 use crate::{Context, Outcome, Passed};
 
 mod batch;

@@ -7,7 +7,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::mutator::{Random, mutate, shown};
+use crate::mutator::{mutate, shown};
+use crate::random::Random;
 use crate::{Context, Outcome, Passed};
 
 mod programs;

@@ -11,7 +11,8 @@ use tests::Workspace;
 use super::due::{DONE, OPEN, Start, World, decide};
 use super::oracle::{self, Read};
 use super::{cards, failure};
-use crate::mutator::{Random, mutate, shown};
+use crate::mutator::{mutate, shown};
+use crate::random::Random;
 
 const FOLDERS: u64 = 2;
 const CARDS: u64 = 4000;
