@@ -14,13 +14,14 @@ use shared::verdict::Request;
 
 use crate::answer;
 use crate::args::Wanted;
+use crate::budget::Budget;
 use crate::claim::{Claim, Claimed, claim};
 use crate::contain::{LOOK, Target};
 use crate::items::Item;
 use crate::limits::Limits;
 use crate::live::Live;
 use crate::settle::{Ended, Settled, not_contained, not_contained_line, settle};
-use crate::signals::{Signals, suspend};
+use crate::signals::Signals;
 use crate::supervise::{End, supervise};
 
 /// The longest stderr that a card keeps, in bytes.
@@ -37,8 +38,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) wanted: &'a Wanted,
     pub(crate) signals: &'a mut Signals,
     pub(crate) live: &'a mut Live<'a>,
-    /// The pass's time is over then.
-    pub(crate) budget_until: Option<Instant>,
+    /// The pass's time.
+    pub(crate) budget: Budget,
     /// Told of each claim.
     pub(crate) on_claim: &'a mut dyn FnMut(&Claimed) -> Result<(), Error>,
 }
@@ -51,7 +52,7 @@ impl Turn<'_> {
         let mut first: Option<Line> = None;
         let mut first_start = None;
         loop {
-            if self.budget_until.is_some_and(|until| Instant::now() >= until) {
+            if self.budget.is_over(self.signals) {
                 lines.extend(first.or_else(|| Some(Line::new("skipped", item.id.as_str()).with("reason", "budget"))));
                 return Ok(lines);
             }
@@ -71,7 +72,7 @@ impl Turn<'_> {
             let limits = Limits {
                 timeout_seconds: self.wanted.timeout_seconds.unwrap_or_else(|| claimed.card.timeout_seconds()),
                 grace_seconds: self.wanted.grace_seconds,
-                budget_seconds: self.budget_until.map(|until| until.saturating_duration_since(Instant::now()).as_secs_f64()),
+                budget: self.budget,
                 output_max: self.wanted.output_limit,
             };
             (self.on_claim)(&claimed)?;
@@ -90,23 +91,27 @@ impl Turn<'_> {
         }
     }
 
-    /// Claims, waiting for a task that will be due soon if that was asked for.
+    /// Claims, waiting for a task that will be due soon if that was asked for, and if the pass's time reaches that far.
     fn claim_or_wait(&mut self, item: &Item, request: Request) -> Result<Claim, Error> {
-        let start = Instant::now();
+        let mut start = Instant::now();
         loop {
             let answer = claim(self.store, self.observer, &item.id, request)?;
-            let Claim::NotNow { until: Some(until), .. } = &answer else { return Ok(answer) };
+            let Claim::NotNow { line, until: Some(until), explanation } = answer else { return Ok(answer) };
+            let not_now = |line| Ok(Claim::NotNow { line, until: Some(until), explanation });
             let ahead = until.seconds_since(self.store.clock().now()).max(0.0);
             let left = self.wanted.wait_seconds - start.elapsed().as_secs_f64();
             if ahead > left || self.signals.first().is_some() {
-                return Ok(answer);
+                return not_now(line);
+            }
+            if self.budget.left(self.signals).is_some_and(|left| left.as_secs_f64() <= ahead) {
+                return not_now(line.with("reason", "budget"));
             }
             let wait = Duration::from_secs_f64(ahead.clamp(0.01, 1.0));
             if !self.signals.wait(&[], wait).is_empty() {
-                return Ok(answer);
+                return not_now(line);
             }
             if self.signals.take_suspension() {
-                suspend();
+                start += self.signals.suspend();
             }
         }
     }

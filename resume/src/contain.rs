@@ -115,11 +115,14 @@ impl Target {
     }
 
     fn wait_gone(&self, seconds: f64, signals: &mut Signals, killing: bool) {
-        let start = Instant::now();
+        let mut start = Instant::now();
         while !self.is_gone(true) && start.elapsed().as_secs_f64() < seconds {
-            let stopped = !signals.wait(&[], LOOK).is_empty();
-            if stopped && !killing {
+            let asked_to_end = !signals.wait(&[], LOOK).is_empty();
+            if asked_to_end && !killing {
                 return;
+            }
+            if signals.take_suspension() {
+                start += signals.suspend();
             }
             if killing {
                 self.signal(Signal::SIGKILL);

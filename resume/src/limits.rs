@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use shared::card::Status;
 use shared::store::Store;
 
+use crate::budget::Budget;
 use crate::claim::Claimed;
+use crate::signals::Signals;
 use crate::step::Ending;
 
 /// An idle supervisor looks around this often.
@@ -20,8 +22,8 @@ pub(crate) const TICK: Duration = Duration::from_secs(1);
 pub(crate) struct Limits {
     pub(crate) timeout_seconds: f64,
     pub(crate) grace_seconds: f64,
-    /// What is left of the pass's time.
-    pub(crate) budget_seconds: Option<f64>,
+    /// The pass's time.
+    pub(crate) budget: Budget,
     /// Bytes.
     pub(crate) output_max: u64,
 }
@@ -46,12 +48,12 @@ pub(crate) struct Lookout<'a> {
 
 impl<'a> Lookout<'a> {
     /// Begins to look.
-    pub(crate) fn new(store: &'a Store, claimed: &'a Claimed, limits: Limits) -> Self {
+    pub(crate) fn new(store: &'a Store, claimed: &'a Claimed, limits: Limits, signals: &Signals) -> Self {
         Self {
             store,
             claimed,
             timeout_seconds: limits.timeout_seconds,
-            budget_seconds: limits.budget_seconds,
+            budget_seconds: limits.budget.left(signals).map(|left| left.as_secs_f64()),
             output_max: limits.output_max,
             stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
             elapsed: 0.0,
@@ -65,11 +67,14 @@ impl<'a> Lookout<'a> {
     }
 
     /// Counts the time of one round of the loop, looking around included. What took over a second longer than the wait that was
-    /// asked for was spent stopped.
-    pub(crate) fn count(&mut self, asked: Duration) {
+    /// asked for was spent stopped: that is returned.
+    pub(crate) fn count(&mut self, asked: Duration) -> Duration {
         let now = Instant::now();
-        self.elapsed += (now - self.counted_at).min(asked + TICK).as_secs_f64();
+        let time = now - self.counted_at;
+        let counted = time.min(asked + TICK);
+        self.elapsed += counted.as_secs_f64();
         self.counted_at = now;
+        time - counted
     }
 
     /// The time since it was last counted does not count.

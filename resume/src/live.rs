@@ -15,6 +15,8 @@ use shared::text::{clean, cut};
 use shared::time::Timestamp;
 use shared::words::span;
 
+use crate::signals::Signals;
+
 /// Drawn no more often than this.
 const REFRESH: Duration = Duration::from_millis(900);
 
@@ -26,13 +28,15 @@ pub(crate) struct Live<'a> {
     on: bool,
     drawn: usize,
     drawn_at: Option<Instant>,
+    /// When this process was stopped, and for how many seconds; the attempts were, too.
+    stops: Vec<(Timestamp, f64)>,
 }
 
 impl<'a> Live<'a> {
     /// On, if stderr is such a terminal and this is no member of a pool, which draws for all of them.
     pub(crate) fn new(store: &'a Store, timeout_seconds: Option<f64>, is_member: bool) -> Self {
         let on = !is_member && Screen::of_stderr().is_some();
-        Self { store, timeout_seconds, on, drawn: 0, drawn_at: None }
+        Self { store, timeout_seconds, on, drawn: 0, drawn_at: None, stops: Vec::new() }
     }
 
     /// Whether anything is drawn.
@@ -45,8 +49,9 @@ impl<'a> Live<'a> {
         let is_recent = self.drawn > 0 && self.drawn_at.is_some_and(|at| at.elapsed() < REFRESH);
         let Some(screen) = Screen::of_stderr().filter(|_| self.on && !is_recent) else { return };
         self.drawn_at = Some(Instant::now());
-        let now = self.store.clock().now();
-        let rows: Vec<String> = ids.filter_map(|id| row(&self.store.load(id).ok()?.0, self.timeout_seconds, now)).collect();
+        let now = self.store.clock().stamp();
+        let rows: Vec<String> =
+            ids.filter_map(|id| row(&self.store.load(id).ok()?.0, self.timeout_seconds, now, &self.stops)).collect();
         let mut text = self.erasure();
         for row in &rows {
             // A line that wrapped could not be taken away again.
@@ -66,6 +71,14 @@ impl<'a> Live<'a> {
         }
     }
 
+    /// Stops this process until somebody continues it.
+    pub(crate) fn suspend(&mut self, signals: &mut Signals) {
+        self.clear();
+        let at = self.store.clock().stamp();
+        let time = signals.suspend();
+        self.stops.push((at, time.as_secs_f64()));
+    }
+
     /// Up a line and erase it, for each.
     fn erasure(&self) -> String {
         "\x1b[1A\x1b[2K".repeat(self.drawn)
@@ -73,7 +86,7 @@ impl<'a> Live<'a> {
 }
 
 /// The line of a running attempt: task, phase, how long of how long, and what it last said.
-fn row(card: &Document, timeout_seconds: Option<f64>, now: Timestamp) -> Option<String> {
+fn row(card: &Document, timeout_seconds: Option<f64>, now: Timestamp, stops: &[(Timestamp, f64)]) -> Option<String> {
     let run = card.get("run")?;
     let since = Timestamp::parse(run.get("started_at")?.as_str()?).ok()?.0;
     let id = card.text("task_id");
@@ -82,7 +95,8 @@ fn row(card: &Document, timeout_seconds: Option<f64>, now: Timestamp) -> Option<
     if !card.text("phase").is_empty() {
         row += &format!(" · {}", clean(card.text("phase")));
     }
-    row += &format!(" · {}", span(whole(now.seconds_since(since))));
+    let stopped: f64 = stops.iter().filter(|(at, _)| *at >= since).map(|(_, seconds)| seconds).sum();
+    row += &format!(" · {}", span(whole(now.seconds_since(since) - stopped)));
     if limit > 0.0 {
         row += &format!(" of {}", span(whole(limit)));
     }
@@ -113,8 +127,14 @@ mod tests {
             Document::parse(text.as_bytes(), "report_1").unwrap().0
         };
         let running = document(r#","run":{"attempt":1,"token":"t","host":"h","pid":1,"started_at":"2026-11-30T01:00:05Z"}"#);
-        assert_eq!(row(&running, None, now).unwrap(), "report_1 · 分析 · 10 min of 30 min · 250 of 1000");
-        assert_eq!(row(&running, Some(0.0), now).unwrap(), "report_1 · 分析 · 10 min · 250 of 1000");
-        assert_eq!(row(&document(""), None, now), None);
+        assert_eq!(row(&running, None, now, &[]).unwrap(), "report_1 · 分析 · 10 min of 30 min · 250 of 1000");
+        assert_eq!(row(&running, Some(0.0), now, &[]).unwrap(), "report_1 · 分析 · 10 min · 250 of 1000");
+        assert_eq!(row(&document(""), None, now, &[]), None);
+        let stops = ["2026-11-30T01:00:04Z", "2026-11-30T01:01:00Z"].map(|at| (Timestamp::parse(at).unwrap().0, 240.0));
+        assert_eq!(
+            row(&running, None, now, &stops).unwrap(),
+            "report_1 · 分析 · 6 min of 30 min · 250 of 1000",
+            "one was before it"
+        );
     }
 }

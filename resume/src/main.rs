@@ -7,6 +7,7 @@ use shared::cli::{self, Parsed};
 mod answer;
 mod args;
 mod attempt;
+mod budget;
 mod claim;
 mod contain;
 mod detach;

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, stdin};
-use std::time::{Duration, Instant};
 
 use shared::exit::{Error, Exit};
 use shared::facts::Observer;
@@ -17,6 +16,7 @@ use shared::verdict::{Request, Verdict};
 
 use crate::args::Wanted;
 use crate::attempt::Turn;
+use crate::budget::Budget;
 use crate::claim::{Claimed, failed_line};
 use crate::detach;
 use crate::dry_run;
@@ -26,9 +26,6 @@ use crate::outbox::{self, Taken};
 use crate::pool;
 use crate::signals::Signals;
 use crate::tell::Teller;
-
-/// Longer budgets are none: a hundred years.
-const BUDGET_SECONDS_MAX: f64 = 3.2e9;
 
 /// Carries out a pass.
 pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
@@ -81,8 +78,7 @@ fn bring_back(
     teller: &mut Teller<'_>,
 ) -> Result<Option<i32>, Error> {
     let mut signals = Signals::install()?;
-    let budget = (wanted.budget_seconds > 0.0).then(|| Duration::from_secs_f64(wanted.budget_seconds.min(BUDGET_SECONDS_MAX)));
-    let budget_until = budget.map(|budget| Instant::now() + budget);
+    let budget = Budget::from_now(wanted.budget_seconds);
     let mut live = Live::new(store, wanted.timeout_seconds, wanted.member.is_some());
     match tasks {
         [item] if !wanted.detach => {
@@ -95,9 +91,8 @@ fn bring_back(
                 teller.tell(Line::new("started", item.id.as_str()).with("attempt", claimed.number));
                 detach::let_go()
             };
-            let lines =
-                Turn { store, observer, wanted, signals: &mut signals, live: &mut live, budget_until, on_claim: &mut on_claim }
-                    .take(item);
+            let lines = Turn { store, observer, wanted, signals: &mut signals, live: &mut live, budget, on_claim: &mut on_claim }
+                .take(item);
             match (lines, detached.get()) {
                 (Ok(lines), Some(attempt)) => outbox::leave(store, item.id.as_str(), attempt, &lines)?,
                 (Err(error), Some(attempt)) => outbox::leave(store, item.id.as_str(), attempt, &[failed_line(&item.id, &error)])?,
@@ -105,7 +100,7 @@ fn bring_back(
                 (Err(error), None) => teller.fail(&item.id, &error),
             }
         }
-        _ => pool::run(store, wanted, tasks, &mut signals, teller, budget_until, &mut live),
+        _ => pool::run(store, wanted, tasks, &mut signals, teller, budget, &mut live),
     }
     Ok(signals.first())
 }

@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -22,9 +22,10 @@ use shared::talk::say;
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 use crate::args::{Wanted, request_word};
+use crate::budget::Budget;
 use crate::items::Item;
 use crate::live::Live;
-use crate::signals::{Signals, suspend};
+use crate::signals::Signals;
 use crate::tell::Teller;
 
 /// Nothing is waited for this long without looking again.
@@ -50,7 +51,7 @@ pub(crate) fn run(
     tasks: &[Item],
     signals: &mut Signals,
     teller: &mut Teller<'_>,
-    budget_until: Option<Instant>,
+    budget: Budget,
     live: &mut Live<'_>,
 ) {
     let mut started = 0;
@@ -60,7 +61,7 @@ pub(crate) fn run(
         // What detached members run counts, too: a pass starts no more than that.
         while signals.first().is_none() && started + (members.len() as u64) < wanted.jobs {
             let Some(item) = waiting.pop_front() else { break };
-            let left = budget_until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = budget.left(signals);
             if left.is_some_and(|left| left.is_zero()) {
                 teller.tell(Line::new("skipped", item.id.as_str()).with("reason", "budget"));
                 continue;
@@ -85,7 +86,7 @@ pub(crate) fn run(
         live.clear();
         if signals.take_suspension() {
             members.iter().for_each(|member| relay(member, SIGTSTP));
-            suspend();
+            live.suspend(signals);
             members.iter().for_each(|member| relay(member, SIGCONT));
         }
         let mut running = Vec::new();

@@ -6,7 +6,7 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
@@ -24,13 +24,10 @@ pub(crate) struct Signals {
     /// Those that `wait` has not returned yet.
     unheard: Vec<i32>,
     suspension: bool,
+    /// How long this process was stopped, in all.
+    stopped: Duration,
     /// A child ended since `wait` last returned: whoever looked before that has to look again.
     child_ended: bool,
-}
-
-/// Stops this process until somebody continues it.
-pub(crate) fn suspend() {
-    kill(Pid::this(), Signal::SIGSTOP).ok();
 }
 
 impl Signals {
@@ -42,7 +39,7 @@ impl Signals {
         let mut wanted = vec![SIGCHLD];
         wanted.extend([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(|signal| !ignored.contains(signal)));
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, wanted).map_err(|error| failed(&error))?;
-        Ok(Self { delivery, first: None, unheard: Vec::new(), suspension: false, child_ended: false })
+        Ok(Self { delivery, first: None, unheard: Vec::new(), suspension: false, stopped: Duration::ZERO, child_ended: false })
     }
 
     /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to end and
@@ -71,6 +68,25 @@ impl Signals {
     /// Whether a person asked to stop for a while, since this was last asked.
     pub(crate) fn take_suspension(&mut self) -> bool {
         std::mem::take(&mut self.suspension)
+    }
+
+    /// Stops this process until somebody continues it. Returns how long that took.
+    pub(crate) fn suspend(&mut self) -> Duration {
+        let begun = Instant::now();
+        kill(Pid::this(), Signal::SIGSTOP).ok();
+        let time = begun.elapsed();
+        self.was_stopped(time);
+        time
+    }
+
+    /// Remembers time in which this process could do nothing.
+    pub(crate) fn was_stopped(&mut self, time: Duration) {
+        self.stopped += time;
+    }
+
+    /// How long this process was stopped, in all.
+    pub(crate) fn stopped(&self) -> Duration {
+        self.stopped
     }
 
     fn gather(&mut self) {

@@ -24,7 +24,7 @@ use crate::contain::{LOOK, Target};
 use crate::limits::{Limits, Lookout, TICK};
 use crate::live::Live;
 use crate::reaper::{self, Descendants};
-use crate::signals::{Signals, suspend};
+use crate::signals::Signals;
 use crate::spawn::Start;
 use crate::step::{Act, Ending, News, State, step};
 
@@ -112,12 +112,12 @@ fn watch(
         logs: vec![claimed.logs.out(), claimed.logs.err()],
         descendants: Some(descendants),
     };
-    let mut lookout = Lookout::new(store, claimed, limits);
+    let mut lookout = Lookout::new(store, claimed, limits, signals);
     let mut state = State::Running;
     let mut stops = VecDeque::new();
     let mut asked = TICK;
     loop {
-        lookout.count(asked);
+        signals.was_stopped(lookout.count(asked));
         reaper::reap_adopted(leader);
         let ended = leader_end(leader, handle);
         let matters = state != State::Running || ended.as_ref().is_some_and(|ending| *ending != Ending::Exited(0));
@@ -150,9 +150,8 @@ fn watch(
         stops.extend(signals.wait(&[], if stops.is_empty() { wait } else { Duration::ZERO }));
         if signals.take_suspension() {
             killpg(leader, Signal::SIGSTOP).ok();
-            lookout.count(asked);
-            live.clear();
-            suspend();
+            signals.was_stopped(lookout.count(asked));
+            live.suspend(signals);
             lookout.skip();
             killpg(leader, Signal::SIGCONT).ok();
         }

@@ -14,67 +14,70 @@ use serde_json::{Value, json};
 use tests::{Background, Workspace, eventually, has_tool, minutes_from_now, word};
 
 /// What an adapter does that hangs until its workspace is gone.
-const HANG: &str = "while [ -e hold ]; do sleep 0.05; done";
+pub(crate) const HANG: &str = "while [ -e hold ]; do sleep 0.05; done";
 /// What it does to bring its task forward.
-const WORK: &str = "\"$TASK_BIN/checkpoint\" \"$TASK_ID\" --message \"$TASK_ATTEMPT\" >&2";
+pub(crate) const WORK: &str = "\"$TASK_BIN/checkpoint\" \"$TASK_ID\" --message \"$TASK_ATTEMPT\" >&2";
 
 /// A workspace in which adapters hang, as long as the test runs.
-fn holding() -> Workspace {
+pub(crate) fn holding() -> Workspace {
     let workspace = Workspace::new();
     fs::write(workspace.path("hold"), "").unwrap();
     workspace
 }
 
-fn create(workspace: &Workspace, id: &str, adapter: &Path, more: &[&str]) {
+pub(crate) fn create(workspace: &Workspace, id: &str, adapter: &Path, more: &[&str]) {
     let at = minutes_from_now(-45);
     let args = ["create", id, "--task-type", "t", "--title", "x", "--phase", "collect", "--allow-auto-resume", "--now", &at];
     workspace.run("card", &[&args[..], &["--resume-adapter", word(adapter), "--cooldown-seconds", "0"], more].concat()).ok();
 }
 
 /// A task that is silent for 45 minutes.
-fn add_task(workspace: &Workspace, id: &str, script: &str) {
+pub(crate) fn add_task(workspace: &Workspace, id: &str, script: &str) {
     let adapter = workspace.write(&format!("{id}.sh"), &format!("#!/bin/sh\n{script}\n"));
     create(workspace, id, &adapter, &[]);
 }
 
 /// Changes a card as it is in the file.
-fn change(workspace: &Workspace, id: &str, fields: &Value) {
+pub(crate) fn change(workspace: &Workspace, id: &str, fields: &Value) {
     let mut card = workspace.card(id);
     card.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     workspace.put_card(id, &card.to_string());
 }
 
 /// Nobody else's on this machine, where other tests run, too.
-fn token() -> String {
+pub(crate) fn token() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("{:08x}{:08x}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A run that was recorded by a supervisor that is gone.
-fn run_of_a_dead_supervisor(workspace: &Workspace, token: &str, pid: u32) -> Value {
+pub(crate) fn run_of_a_dead_supervisor(workspace: &Workspace, token: &str, pid: u32) -> Value {
     let host = workspace.shell("uname -n").stdout().trim().to_owned();
     let run = json!({"attempt": 1, "token": token, "host": host, "pid": pid, "started_at": minutes_from_now(-45), "charged": true});
     json!({"attempt": 1, "run": run})
 }
 
-fn start(workspace: &Workspace, args: &[&str]) -> Background {
+pub(crate) fn start(workspace: &Workspace, args: &[&str]) -> Background {
     let mut command = workspace.command("resume");
     command.args(args);
     Background::start(command)
 }
 
 /// Its end, which comes.
-fn end_of(mut resume: Background) -> Output {
+pub(crate) fn end_of(mut resume: Background) -> Output {
     eventually("resume ends", || !resume.runs());
     resume.output()
 }
 
-fn lines_of(resume: Background) -> Vec<Value> {
-    let text = String::from_utf8(end_of(resume).stdout).unwrap();
+pub(crate) fn lines_of(resume: Background) -> Vec<Value> {
+    lines_of_text(&String::from_utf8(end_of(resume).stdout).unwrap())
+}
+
+pub(crate) fn lines_of_text(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn has_proc() -> bool {
+pub(crate) fn has_proc() -> bool {
     let there = Path::new("/proc/self/stat").exists();
     if !there {
         tests::skip("there is no /proc");
@@ -83,12 +86,12 @@ fn has_proc() -> bool {
 }
 
 /// Whether this process lives; a zombie does not.
-fn is_alive(pid: &str) -> bool {
+pub(crate) fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-fn kill_by_pid(pid: &str) {
+pub(crate) fn kill_by_pid(pid: &str) {
     kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).unwrap();
 }
 
@@ -106,7 +109,7 @@ fn carried(pid: &str, prefix: &str) -> Option<String> {
 }
 
 /// A process that is none of resume's business, in a group of its own. It notes each signal that it gets.
-fn stranger(workspace: &Workspace, name: &str, environment: &[(&str, &str)], stdin: Stdio) -> Background {
+pub(crate) fn stranger(workspace: &Workspace, name: &str, environment: &[(&str, &str)], stdin: Stdio) -> Background {
     let ready = format!("{name}.ready");
     let script = format!(
         "trap 'echo {name} >>signalled.txt' TERM INT HUP QUIT CONT USR1 USR2; : >{name}.ready\n\
@@ -121,7 +124,7 @@ fn stranger(workspace: &Workspace, name: &str, environment: &[(&str, &str)], std
 }
 
 /// Its number, as `/proc` names it.
-fn pid_of(process: &Background) -> String {
+pub(crate) fn pid_of(process: &Background) -> String {
     process.0.id().to_string()
 }
 
@@ -547,8 +550,7 @@ fn an_attempt_of_another_task_or_workspace_goes_on_when_one_is_ended() {
     assert!(here.lines("signalled.txt").iter().all(|id| id == "report_1"));
 }
 
-/// It gives its output away, or its environment, or its name: seen as long as it keeps one of the first two, and ended in any case
-/// while its supervisor lives.
+/// It gives its output away, its environment, its name, or all of them: it is seen, and ended.
 #[test]
 fn whatever_an_adapter_does_to_its_streams_environment_and_name_it_is_seen_and_ended() {
     if !has_proc() {

@@ -1,0 +1,67 @@
+//! The pass's time: what counts against it, what does not, and that nothing starts after it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tests::{Workspace, eventually, seconds_from_now};
+
+use crate::supervision::{HANG, WORK, add_task, change, has_proc, holding, lines_of, pid_of, start};
+
+#[test]
+fn a_wait_goes_no_further_than_the_passs_time() {
+    let workspace = Workspace::new();
+    let until = seconds_from_now(1800);
+    for id in ["a", "b"] {
+        add_task(&workspace, id, "echo run >>ran.txt");
+        change(&workspace, id, &json!({"status": "stalled", "not_before": until}));
+    }
+    for ids in [&["a"][..], &["a", "b"]] {
+        let before = workspace.card("a");
+        let lines = lines_of(start(&workspace, &[ids, &["--wait-seconds", "3600", "--budget-seconds", "600"]].concat()));
+        assert_eq!(lines.len(), ids.len());
+        for line in &lines {
+            assert_eq!((&line["signal"], &line["reason"]), (&json!("skipped"), &json!("budget")), "{line}");
+            assert!(line["until"].is_string(), "{line}");
+        }
+        assert_eq!(workspace.card("a"), before);
+    }
+    assert!(workspace.lines("ran.txt").is_empty());
+}
+
+/// In a pool, and between the phases of one task.
+#[test]
+fn time_spent_stopped_does_not_count() {
+    if !has_proc() {
+        return;
+    }
+    let workspace = holding();
+    add_task(&workspace, "a", &format!("echo $$ >>pids.txt; {HANG}; {WORK}"));
+    add_task(&workspace, "b", &format!("echo $$ >>pids.txt; {WORK}"));
+    add_task(
+        &workspace,
+        "c",
+        &format!(
+            "[ $TASK_PHASE = collect ] || {{ \"$TASK_BIN/card\" complete c >&2; exit; }}\n\
+             echo $$ >>pids.txt; {HANG}; echo '{{\"next_phase\": \"render\"}}'"
+        ),
+    );
+    let budget = Duration::from_secs(10);
+    let pool = start(&workspace, &["a", "b", "--jobs", "1", "--budget-seconds", "10"]);
+    let single = start(&workspace, &["c", "--budget-seconds", "10"]);
+    let supervisors = [pid_of(&pool), pid_of(&single)];
+    eventually("two run", || workspace.lines("pids.txt").len() == 2);
+    workspace.shell(&format!("kill -TSTP {}", supervisors.join(" "))).ok();
+    let is_stopped = |pid: &String| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    };
+    eventually("they are stopped", || supervisors.iter().chain(&workspace.lines("pids.txt")).all(is_stopped));
+    let begun = Instant::now();
+    eventually("more than their time is over", || begun.elapsed() > budget + Duration::from_secs(1));
+    fs::remove_file(workspace.path("hold")).unwrap();
+    workspace.shell(&format!("kill -CONT {}", supervisors.join(" "))).ok();
+    let lines = lines_of(pool);
+    assert!(lines.len() == 2 && lines.iter().all(|line| line["outcome"] == "progressed"), "{lines:?}");
+    assert_eq!(lines_of(single)[0]["outcome"], "completed");
+}
