@@ -13,6 +13,7 @@ mod contain;
 mod detach;
 mod dry_run;
 mod items;
+mod last_look;
 mod limits;
 mod live;
 mod outbox;

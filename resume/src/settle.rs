@@ -4,6 +4,7 @@
 //! ```text
 //! outcome                                    leaves status            not_before   charge
 //! made the card terminal / needs_attention   as it is                 -            reset on progress
+//! overtaken: others ended it before a start  as it is                 -            taken back
 //! completed, 78, the answer's own status     that one                 -            reset on progress
 //! progressed with continue                   stalled, again at once   removed      taken back
 //! progressed                                 running                  removed      taken back
@@ -97,7 +98,7 @@ pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, no
     if card.status.is_terminal() {
         return Ok(settle_terminal(document, card, ended));
     }
-    if card.status == Status::Pending {
+    if card.status == Status::Pending && ended.why != Ending::Overtaken {
         // Somebody rewrote it; there was an attempt all the same.
         document.set("status", Status::Running.as_str());
     }
@@ -150,11 +151,15 @@ fn decide(
     now: Timestamp,
 ) -> Decision {
     let failed = |kind, detail| Decision { kind, detail, charge: Charge::Kept, next: Next::Retry };
-    if card.status == Status::NeedsAttention {
+    if card.status == Status::NeedsAttention && ended.why != Ending::Overtaken {
         let detail = card.attention.as_ref().and_then(|attention| attention.detail.clone());
         return Decision { kind: "needs_attention", detail, charge: Charge::Kept, next: Next::AsItIs };
     }
     match &ended.why {
+        Ending::Overtaken => {
+            let detail = Some(format!("the task is {} now: the attempt was not started", card.status));
+            Decision { kind: "stopped", detail, charge: Charge::TakenBack, next: Next::AsItIs }
+        }
         Ending::Exited(0) => good_end(document, card, ended, answer, progressed),
         Ending::Exited(75) => {
             let asked = answer.and_then(|answer| answer.retry_after_seconds);
@@ -397,13 +402,14 @@ fn settle_terminal(document: &mut Document, card: &Card, ended: &Ended<'_>) -> S
     let now = card.updated_at.unwrap_or(Timestamp::from_unix_ms(0));
     let about = |signal: &str| Line::new(signal, id).with("attempt", ended.number);
     let (kind, line) = match (card.status, &ended.left) {
-        (Status::Cancelled, Some(detail)) => {
+        (status, Some(detail)) if status == Status::Cancelled || ended.why == Ending::Overtaken => {
             let line = not_contained_line(card, detail).with("outcome", "stopped").with("attempt", ended.number);
             ("stopped", line.with("log", ended.stderr_log.as_str()))
         }
         // What it left in the background is found, and ended, by the next pass.
         (Status::Cancelled, None) if ended.output_held => ("stopped", about("skipped").with("reason", "cancelled")),
-        (Status::Cancelled, None) => ("stopped", about("contained")),
+        (Status::Cancelled, _) => ("stopped", about("contained")),
+        (status, _) if ended.why == Ending::Overtaken => ("stopped", about("skipped").with("reason", status.as_str())),
         (Status::Failed, _) => ("failed", task_failed(id, to, ended, None)),
         _ if ended.first_start => ("completed", about("started").with("outcome", "completed").with("to_phase", to)),
         _ => ("completed", recovery(id, from, to, ended.number, "completed", now)),

@@ -40,6 +40,8 @@ pub(crate) enum Ending {
     Interrupted(i32),
     /// An artifact that it builds on is not as it was recorded: nothing was started.
     ArtifactFault { reason: &'static str, detail: String },
+    /// The card was ended or given to somebody else before anything was started.
+    Overtaken,
     /// It could not be started: by a fault of ours, or of the adapter.
     NotStarted { ours: bool, detail: String },
 }

@@ -21,6 +21,7 @@ use shared::verified;
 
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
+use crate::last_look::{is_overtaken, obstacle};
 use crate::limits::{Limits, Lookout, TICK};
 use crate::live::Live;
 use crate::reaper::{self, Descendants};
@@ -38,12 +39,14 @@ pub(crate) struct End {
 
 /// Runs an attempt that was claimed.
 pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, signals: &mut Signals, live: &mut Live<'_>) -> End {
-    if let Some(left) = contain_forerunners(claimed, limits, signals) {
-        let detail = "an earlier attempt could not be ended".to_owned();
-        return End { why: Ending::NotStarted { ours: true, detail }, left: Some(left) };
-    }
+    let left = contain_forerunners(claimed, limits, signals);
     let outputs = claimed.locked.take_outputs();
-    let not_started = |why| End { why, left: None };
+    let end = |why, left| End { why: if is_overtaken(store, claimed) { Ending::Overtaken } else { why }, left };
+    let not_started = |why| end(why, None);
+    if let Some(left) = left {
+        let detail = "an earlier attempt could not be ended".to_owned();
+        return end(Ending::NotStarted { ours: true, detail }, Some(left));
+    }
     if let Some(signal) = signals.first() {
         return not_started(Ending::Interrupted(signal));
     }
@@ -58,6 +61,9 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
     let start = Start { store, card: &claimed.card, cookie: &cookie, logs: &claimed.logs, timeout_seconds: limits.timeout_seconds };
     reaper::adopt_orphans();
     let descendants = Descendants::from_now_on();
+    if let Some(why) = obstacle(store, claimed, limits.budget, signals) {
+        return not_started(why);
+    }
     match outputs.map(|(out, err)| start.spawn(out, err)) {
         Some(Ok(handle)) => {
             let end = watch(store, claimed, &handle, descendants, limits, signals, live);

@@ -1,12 +1,33 @@
 //! The pass's time: what counts against it, what does not, and that nothing starts after it.
 
 use std::fs;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tests::{Workspace, eventually, seconds_from_now};
 
-use crate::supervision::{HANG, WORK, add_task, change, has_proc, holding, lines_of, pid_of, start};
+use crate::supervision::{
+    HANG, WORK, add_task, change, has_proc, holding, lines_of, pid_of, run_of_a_dead_supervisor, start, stranger, token,
+};
+
+#[test]
+fn nothing_starts_when_the_grace_of_an_earlier_attempt_took_all_the_time() {
+    if !has_proc() {
+        return;
+    }
+    let workspace = holding();
+    add_task(&workspace, "a", "echo run >>ran.txt");
+    let own = token();
+    let _survivor = stranger(&workspace, "survivor", &[("TASK_ATTEMPT", &format!("a/1/{own}"))], Stdio::null());
+    change(&workspace, "a", &run_of_a_dead_supervisor(&workspace, &own, 1));
+    let lines = lines_of(start(&workspace, &["a", "--budget-seconds", "1", "--grace-seconds", "1.5"]));
+    assert_eq!((lines.len(), &lines[0]["outcome"]), (1, &json!("postponed")), "{lines:?}");
+    assert_eq!(lines[0]["detail"], "the pass's time was over before it started");
+    let card = workspace.card("a");
+    assert_eq!((&card["status"], &card["retry_count"], &card["failures"]), (&json!("stalled"), &json!(0), &json!(0)));
+    assert_eq!((workspace.lines("signalled.txt").is_empty(), workspace.lines("ran.txt").len()), (false, 0));
+}
 
 #[test]
 fn a_wait_goes_no_further_than_the_passs_time() {
