@@ -189,8 +189,9 @@ impl Turn<'_> {
             token: run.token.clone(),
             first,
             last: run.attempt,
-            logs: numbers().map(logs).flat_map(|logs| [logs.out(), logs.err()]).collect(),
+            logs: numbers().map(logs).collect(),
             descendants: None,
+            led: Vec::new(),
         };
         let left = target.end(self.wanted.grace_seconds, self.signals);
         if !left.is_empty() || numbers().map(logs).any(|logs| logs.attempt_alive()) {
@@ -208,7 +209,7 @@ impl Turn<'_> {
 /// Whether a process keeps the attempt's output. One that was just forked, and is about to redirect it, is given a moment.
 fn still_held(logs: &Logs) -> bool {
     let start = Instant::now();
-    while logs.attempt_alive() {
+    while logs.is_held() {
         if start.elapsed() > REDIRECTION {
             return true;
         }

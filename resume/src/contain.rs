@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use shared::attempt::Cookie;
-use shared::lock;
+use shared::liveness::Logs;
 use shared::processes::{self, Process};
 
 use crate::reaper::Descendants;
@@ -32,10 +32,13 @@ pub(crate) struct Target {
     /// Attempts with these numbers.
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Logs whose locks must be free.
-    pub(crate) logs: Vec<PathBuf>,
+    /// Attempts whose logs must be free, and whose leaders must be gone.
+    pub(crate) logs: Vec<Logs>,
     /// For an attempt of this very process: what it started, wherever that went.
     pub(crate) descendants: Option<Descendants>,
+    /// The leaders of supervisors that died, and what was in their groups while they lived. A leader may obey and leave one that
+    /// does not: it is remembered.
+    pub(crate) led: Vec<Process>,
 }
 
 impl Target {
@@ -47,8 +50,8 @@ impl Target {
     pub(crate) fn members(&self) -> Vec<Pid> {
         let mut members = self.group.map(processes::of_group).unwrap_or_default();
         members.extend(processes::carriers(&|cookie| self.fits(cookie)));
-        members.extend(processes::lock_holders(&processes::identities(&self.logs)));
-        members.extend(self.living_descendants().iter().map(|process| process.pid));
+        members.extend(processes::lock_holders(&processes::identities(&self.outputs())));
+        members.extend(self.known().iter().map(|process| process.pid));
         members.sort_unstable();
         members.dedup();
         members
@@ -63,17 +66,30 @@ impl Target {
             // The cheap questions first: reading every process's environment and files takes its time on a busy machine. A holder
             // that cannot be seen, another user's for example, lives all the same.
             return self.group.is_none_or(|group| processes::of_group(group).is_empty())
-                && self.living_descendants().is_empty()
-                && !self.logs.iter().any(|log| lock::is_held(log))
+                && self.known().is_empty()
+                && !self.logs.iter().any(Logs::attempt_alive)
                 && self.members().is_empty();
         }
         // A group of zombies still answers; without /proc the leader's end, a group that is gone and free locks are all there is
         // to see.
-        self.group.is_none_or(|group| killpg(group, None).is_err()) && !self.logs.iter().any(|log| lock::is_held(log))
+        self.group.is_none_or(|group| killpg(group, None).is_err()) && !self.logs.iter().any(Logs::attempt_alive)
     }
 
-    fn living_descendants(&self) -> Vec<Process> {
-        self.descendants.as_ref().map(Descendants::living).unwrap_or_default()
+    fn outputs(&self) -> Vec<PathBuf> {
+        self.logs.iter().flat_map(|logs| [logs.out(), logs.err()]).collect()
+    }
+
+    /// The living ones that are known by their start, and not by what they carry or hold.
+    fn known(&self) -> Vec<Process> {
+        let mut known = self.descendants.as_ref().map(Descendants::living).unwrap_or_default();
+        known.extend(self.led.iter().filter(|process| process.still_lives()));
+        known
+    }
+
+    fn remember_led(&mut self) {
+        let led: Vec<Process> = self.logs.iter().filter_map(Logs::leader).flat_map(|leader| processes::led_by(&leader)).collect();
+        self.led.retain(|old| !led.iter().any(|process| process.is_same(old)));
+        self.led.extend(led);
     }
 
     /// Sends a signal to all of them.
@@ -82,18 +98,15 @@ impl Target {
             // Fails when the group is gone, which is what is wanted.
             killpg(group, signal).ok();
         }
-        let logs = processes::identities(&self.logs);
-        for pid in self.members() {
+        let members = self.members();
+        let known = self.known();
+        let logs = processes::identities(&self.outputs());
+        for pid in members {
             let in_group = self.group.is_some_and(|group| processes::is_in_group(pid, group));
             let still_ours = processes::carries(pid, &|cookie| self.fits(cookie)) || processes::holds_lock(pid, &logs);
-            if !in_group && still_ours {
+            let still_known = || known.iter().any(|process| process.pid == pid && process.still_lives());
+            if !in_group && (still_ours || still_known()) {
                 kill(pid, signal).ok();
-            }
-        }
-        for process in self.living_descendants() {
-            let in_group = self.group.is_some_and(|group| processes::is_in_group(process.pid, group));
-            if !in_group && processes::look(process.pid).is_some_and(|now| now.is_same(&process)) {
-                kill(process.pid, signal).ok();
             }
         }
     }
@@ -102,7 +115,8 @@ impl Target {
     ///
     /// Gone are they when their locks are free, too: a supervisor that is being killed has lost its processes' list of files
     /// before the last of its locks, and would be taken for a holder that cannot be found.
-    pub(crate) fn end(&self, grace_seconds: f64, signals: &mut Signals) -> Vec<Pid> {
+    pub(crate) fn end(mut self, grace_seconds: f64, signals: &mut Signals) -> Vec<Pid> {
+        self.remember_led();
         if self.is_gone(true) {
             return Vec::new();
         }
@@ -114,9 +128,10 @@ impl Target {
         self.members()
     }
 
-    fn wait_gone(&self, seconds: f64, signals: &mut Signals, killing: bool) {
+    fn wait_gone(&mut self, seconds: f64, signals: &mut Signals, killing: bool) {
         let mut start = Instant::now();
         while !self.is_gone(true) && start.elapsed().as_secs_f64() < seconds {
+            self.remember_led();
             let asked_to_end = !signals.wait(&[], LOOK).is_empty();
             if asked_to_end && !killing {
                 return;

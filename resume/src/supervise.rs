@@ -87,8 +87,9 @@ fn contain_forerunners(claimed: &Claimed, limits: Limits, signals: &mut Signals)
         token: claimed.token.clone(),
         first,
         last: claimed.number - 1,
-        logs: logs.clone().flat_map(|logs| [logs.out(), logs.err()]).collect(),
+        logs: logs.clone().collect(),
         descendants: None,
+        led: Vec::new(),
     };
     let left = target.end(limits.grace_seconds, signals);
     // Where processes cannot be seen, their locks still tell that they are there.
@@ -109,14 +110,17 @@ fn watch(
         let detail = "its process has no number".to_owned();
         return End { why: Ending::NotStarted { ours: true, detail }, left: None };
     };
+    // Without it the attempt is found by its locks and its cookie only.
+    claimed.logs.remember_leader(leader).ok();
     let target = Target {
         group: Some(leader),
         task_id: claimed.id.to_string(),
         token: claimed.token.clone(),
         first: claimed.number,
         last: claimed.number,
-        logs: vec![claimed.logs.out(), claimed.logs.err()],
+        logs: vec![claimed.logs.clone()],
         descendants: Some(descendants),
+        led: Vec::new(),
     };
     let mut lookout = Lookout::new(store, claimed, limits, signals);
     let mut state = State::Running;

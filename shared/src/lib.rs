@@ -8,7 +8,7 @@
 //! interrupted                      calls that a signal cut short
 //! workspace  listing  read  store  where the cards are; list, load, create, update
 //! attempt  edit                    the cookie of an attempt, fencing by it, and fenced edits
-//! processes  liveness             what lives, by /proc and by held locks
+//! processes  leader  liveness     what lives, by /proc and by held locks
 //! task_state                       the file of a session's skill, kept up to its card
 //! adapter  verified                what can be run; files that must be as they were
 //! facts  last_pass  verdict        what a card needs now
@@ -33,6 +33,7 @@ pub mod history;
 pub mod id;
 mod interrupted;
 pub mod last_pass;
+pub mod leader;
 pub mod listing;
 pub mod liveness;
 pub mod lock;

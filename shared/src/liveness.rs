@@ -1,9 +1,10 @@
 //! Liveness: alive is a held lock, not a pid.
 //!
-//! An attempt has three log files. Its supervisor locks `.in` from the claim until the attempt is
+//! An attempt has three logs. Its supervisor locks `.in` from the claim until the attempt is
 //! settled. `.out` and `.err` are the attempt's stdout and stderr and are locked through the same
 //! open files: those locks live as long as any process of the attempt keeps either, whoever died
-//! before it. A reboot frees them all, and no pid has to be believed.
+//! before it. A reboot frees them all, and no pid has to be believed. For a program that gives
+//! both away there is a fourth file, `.pid`, about the process that was started (`leader.rs`).
 //!
 //! A probe opens the file afresh and asks for a shared lock (`lock.rs`). Between fork and exec a
 //! child holds copies of every descriptor, so whoever spawns must not probe from another thread.
@@ -15,7 +16,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::interrupted::again;
+use nix::unistd::Pid;
+
+use crate::leader;
 use crate::lock;
+use crate::processes::Process;
 use crate::time::Timestamp;
 
 /// Logs of this many attempts are kept.
@@ -59,10 +64,34 @@ impl Logs {
         lock::is_held(&self.input())
     }
 
-    /// Whether a process of the attempt keeps its stdout or stderr.
+    /// Whether a process of the attempt keeps its stdout or stderr, or the one that was started lives.
     #[must_use]
     pub fn attempt_alive(&self) -> bool {
+        self.is_held() || self.leader().is_some()
+    }
+
+    /// Whether a process keeps the attempt's stdout or stderr.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
         lock::is_held(&self.out()) || lock::is_held(&self.err())
+    }
+
+    /// The process that was started, if it lives.
+    #[must_use]
+    pub fn leader(&self) -> Option<Process> {
+        leader::living(&self.pid())
+    }
+
+    /// Writes down which process was started.
+    ///
+    /// # Errors
+    /// Those of open and write.
+    pub fn remember_leader(&self, pid: Pid) -> io::Result<()> {
+        leader::remember(&self.pid(), pid)
+    }
+
+    fn pid(&self) -> PathBuf {
+        self.folder.join(format!("{}.pid", self.attempt))
     }
 
     /// When it last printed something.
@@ -94,9 +123,9 @@ impl Logs {
         }
     }
 
-    /// Removes the three files, as far as they are there.
+    /// Removes all files, as far as they are there.
     pub fn remove(&self) {
-        for path in [self.input(), self.out(), self.err()] {
+        for path in [self.input(), self.out(), self.err(), self.pid()] {
             // A file that stays is harmless: its number is not used again.
             drop(fs::remove_file(path));
         }
@@ -146,5 +175,5 @@ pub fn logged_attempts(folder: &Path) -> io::Result<Vec<u64>> {
 fn attempt_of(name: &str) -> Option<u64> {
     let (number, kind) = name.split_once('.')?;
     // What is longer was not made by us, and could not be counted up.
-    (matches!(kind, "in" | "out" | "err") && number.len() < 16).then(|| number.parse().ok())?
+    (matches!(kind, "in" | "out" | "err" | "pid") && number.len() < 16).then(|| number.parse().ok())?
 }

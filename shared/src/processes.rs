@@ -29,7 +29,7 @@ pub struct Process {
     group: Pid,
     zombie: bool,
     /// Clock ticks since boot. With the pid it names the process: a number that is given away again starts later.
-    started: u64,
+    pub(crate) started: u64,
 }
 
 impl Process {
@@ -37,6 +37,18 @@ impl Process {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.pid == other.pid && self.started == other.started
+    }
+
+    /// Whether it has not ended: a zombie has.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        !self.zombie
+    }
+
+    /// Whether this very process still lives.
+    #[must_use]
+    pub fn still_lives(&self) -> bool {
+        look(self.pid).is_some_and(|now| now.is_same(self) && now.lives())
     }
 }
 
@@ -54,6 +66,15 @@ pub fn look(pid: Pid) -> Option<Process> {
         zombie: matches!(*fields.first()?, "Z" | "X"),
         started: fields.get(19)?.parse().ok()?,
     })
+}
+
+/// The living members of the group that this process leads, as long as it lives: until then the number is no other group's.
+#[must_use]
+pub fn led_by(leader: &Process) -> Vec<Process> {
+    let own = Pid::this();
+    let is_member = |process: &Process| process.group == leader.pid && process.lives() && process.pid != own;
+    let members = all().filter_map(look).filter(is_member).collect();
+    if leader.still_lives() { members } else { Vec::new() }
 }
 
 /// The living members of a process group.

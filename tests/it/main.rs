@@ -14,6 +14,7 @@ mod edits;
 mod gates;
 mod import;
 mod installed;
+mod leader;
 mod overtaken;
 mod pipeline;
 mod recovery_pass;
