@@ -132,8 +132,8 @@ impl Target {
         let mut start = Instant::now();
         while !self.is_gone(true) && start.elapsed().as_secs_f64() < seconds {
             self.remember_led();
-            let asked_to_end = !signals.wait(&[], LOOK).is_empty();
-            if asked_to_end && !killing {
+            signals.wait(&[], LOOK);
+            if signals.has_second() && !killing {
                 return;
             }
             if signals.take_suspension() {

@@ -21,6 +21,8 @@ pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
     /// The first signal that asked to end.
     first: Option<i32>,
+    /// How many did.
+    count: usize,
     /// Those that `wait` has not returned yet.
     unheard: Vec<i32>,
     suspension: bool,
@@ -39,7 +41,15 @@ impl Signals {
         let mut wanted = vec![SIGCHLD];
         wanted.extend([SIGTERM, SIGINT, SIGHUP, SIGTSTP].into_iter().filter(|signal| !ignored.contains(signal)));
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, wanted).map_err(|error| failed(&error))?;
-        Ok(Self { delivery, first: None, unheard: Vec::new(), suspension: false, stopped: Duration::ZERO, child_ended: false })
+        Ok(Self {
+            delivery,
+            first: None,
+            count: 0,
+            unheard: Vec::new(),
+            suspension: false,
+            stopped: Duration::ZERO,
+            child_ended: false,
+        })
     }
 
     /// Waits until a signal comes, one of the files can be read, or the time is over. Returns the signals that ask to end and
@@ -63,6 +73,11 @@ impl Signals {
     pub(crate) fn first(&mut self) -> Option<i32> {
         self.gather();
         self.first
+    }
+
+    /// Whether more than one signal asked to end: nobody has patience any more.
+    pub(crate) fn has_second(&self) -> bool {
+        self.count > 1
     }
 
     /// Whether a person asked to stop for a while, since this was last asked.
@@ -96,6 +111,7 @@ impl Signals {
                 SIGTSTP => self.suspension = true,
                 other => {
                     self.first.get_or_insert(other);
+                    self.count += 1;
                     self.unheard.push(other);
                 }
             }

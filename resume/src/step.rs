@@ -8,6 +8,8 @@
 //!              asked to stop, or a limit     terminating   TERM, CONT
 //!              nothing                       running       -
 //! terminating  leader ended, nobody left     done          -
+//!              asked to stop for the first   terminating   -            a person asks once, whatever else is going on
+//!                time
 //!              grace over, or asked again    killing       KILL
 //!              nothing                       terminating   -
 //! killing      leader ended, nobody left     done          -
@@ -50,9 +52,20 @@ pub(crate) enum Ending {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum State {
     Running,
-    Terminating { why: Ending, kill_at: f64 },
-    Killing { why: Ending, give_up_at: f64 },
-    Done { why: Ending, contained: bool },
+    /// `asked`: somebody asked to stop already.
+    Terminating {
+        why: Ending,
+        kill_at: f64,
+        asked: bool,
+    },
+    Killing {
+        why: Ending,
+        give_up_at: f64,
+    },
+    Done {
+        why: Ending,
+        contained: bool,
+    },
 }
 
 /// What is known now.
@@ -81,7 +94,8 @@ pub(crate) enum Act {
 /// The next state, and what to do on the way there.
 pub(crate) fn step(state: State, news: &News, grace_seconds: f64) -> (State, Act) {
     let elapsed = news.elapsed;
-    let terminate = |why: Ending| (State::Terminating { why, kill_at: elapsed + grace_seconds }, Act::Terminate);
+    let asked_now = news.stop.is_some();
+    let terminate = |why: Ending| (State::Terminating { why, kill_at: elapsed + grace_seconds, asked: asked_now }, Act::Terminate);
     let done = |why: Ending| (State::Done { why, contained: true }, Act::Nothing);
     match state {
         State::Running => match (&news.leader, news.stop, &news.limit) {
@@ -93,12 +107,15 @@ pub(crate) fn step(state: State, news: &News, grace_seconds: f64) -> (State, Act
             (None, None, None) => (State::Running, Act::Nothing),
         },
         State::Terminating { why, .. } | State::Killing { why, .. } if news.leader.is_some() && news.all_gone => done(why),
-        State::Terminating { why, kill_at } if elapsed >= kill_at || news.stop.is_some() => {
+        State::Terminating { why, kill_at, asked } if elapsed >= kill_at || (asked && asked_now) => {
             (State::Killing { why, give_up_at: elapsed + KILL_SECONDS }, Act::Kill)
+        }
+        State::Terminating { why, kill_at, asked } => {
+            (State::Terminating { why, kill_at, asked: asked || asked_now }, Act::Nothing)
         }
         State::Killing { why, give_up_at } if elapsed >= give_up_at => (State::Done { why, contained: false }, Act::Nothing),
         killing @ State::Killing { .. } => (killing, Act::Kill),
-        other => (other, Act::Nothing),
+        done @ State::Done { .. } => (done, Act::Nothing),
     }
 }
 
@@ -112,7 +129,8 @@ mod tests {
 
     #[test]
     fn the_table() {
-        let terminating = |why: Ending| State::Terminating { why, kill_at: 15.0 };
+        let terminating = |why: Ending| State::Terminating { why, kill_at: 15.0, asked: false };
+        let asked = |why: Ending| State::Terminating { why, kill_at: 15.0, asked: true };
         let killing = |why: Ending| State::Killing { why, give_up_at: 15.0 };
         let done = |why: Ending| State::Done { why, contained: true };
         let failed = Ending::Exited(3);
@@ -127,7 +145,7 @@ mod tests {
             ("a good end that leaves others", State::Running, &exited(0, false), (done(Ending::Exited(0)), Act::Nothing)),
             ("a bad end", State::Running, &exited(3, true), (done(failed.clone()), Act::Nothing)),
             ("a bad end that leaves others", State::Running, &exited(3, false), (terminating(failed.clone()), Act::Terminate)),
-            ("asked to stop", State::Running, &stop, (terminating(Ending::Interrupted(15)), Act::Terminate)),
+            ("asked to stop", State::Running, &stop, (asked(Ending::Interrupted(15)), Act::Terminate)),
             ("a limit", State::Running, &limit, (terminating(Ending::Timeout), Act::Terminate)),
             (
                 "an end at the limit is an end",
@@ -149,7 +167,9 @@ mod tests {
                 &later,
                 (State::Killing { why: Ending::Timeout, give_up_at: 20.0 }, Act::Kill),
             ),
-            ("asked again", terminating(Ending::Timeout), &stop, (killing(Ending::Timeout), Act::Kill)),
+            ("asked in the grace", terminating(Ending::Timeout), &stop, (asked(Ending::Timeout), Act::Nothing)),
+            ("still in the grace", asked(Ending::Timeout), &quiet, (asked(Ending::Timeout), Act::Nothing)),
+            ("asked again", asked(Ending::Timeout), &stop, (killing(Ending::Timeout), Act::Kill)),
             ("not dead yet", killing(Ending::Timeout), &quiet, (killing(Ending::Timeout), Act::Kill)),
             ("dead", killing(Ending::Timeout), &exited(9, true), (done(Ending::Timeout), Act::Nothing)),
             (

@@ -12,6 +12,7 @@ mod detach;
 mod docs;
 mod edits;
 mod gates;
+mod grace;
 mod import;
 mod installed;
 mod leader;
