@@ -10,7 +10,8 @@
 //! terminating  leader ended, nobody left     done          -
 //!              asked to stop for the first   terminating   -            a person asks once, whatever else is going on
 //!                time
-//!              grace over, or asked again    killing       KILL
+//!              grace over, or asked again,   killing       KILL
+//!                or it floods its logs
 //!              nothing                       terminating   -
 //! killing      leader ended, nobody left     done          -
 //!              5 s over                      not contained -
@@ -81,6 +82,8 @@ pub(crate) struct News {
     pub(crate) stop: Option<i32>,
     /// The limit that is reached.
     pub(crate) limit: Option<Ending>,
+    /// It was asked to end and prints as much again as it may.
+    pub(crate) floods: bool,
 }
 
 /// What to send.
@@ -107,7 +110,7 @@ pub(crate) fn step(state: State, news: &News, grace_seconds: f64) -> (State, Act
             (None, None, None) => (State::Running, Act::Nothing),
         },
         State::Terminating { why, .. } | State::Killing { why, .. } if news.leader.is_some() && news.all_gone => done(why),
-        State::Terminating { why, kill_at, asked } if elapsed >= kill_at || (asked && asked_now) => {
+        State::Terminating { why, kill_at, asked } if elapsed >= kill_at || (asked && asked_now) || news.floods => {
             (State::Killing { why, give_up_at: elapsed + KILL_SECONDS }, Act::Kill)
         }
         State::Terminating { why, kill_at, asked } => {
@@ -124,7 +127,7 @@ mod tests {
     use super::*;
 
     fn news() -> News {
-        News { elapsed: 10.0, leader: None, all_gone: false, stop: None, limit: None }
+        News { elapsed: 10.0, leader: None, all_gone: false, stop: None, limit: None, floods: false }
     }
 
     #[test]
@@ -138,6 +141,7 @@ mod tests {
         let exited = |code, all_gone| News { leader: Some(Ending::Exited(code)), all_gone, ..news() };
         let stop = News { stop: Some(15), ..news() };
         let limit = News { limit: Some(Ending::Timeout), ..news() };
+        let flood = News { floods: true, ..news() };
         let later = News { elapsed: 15.0, ..news() };
         for (name, state, news, expected) in [
             ("nothing happens", State::Running, &quiet, (State::Running, Act::Nothing)),
@@ -170,6 +174,7 @@ mod tests {
             ("asked in the grace", terminating(Ending::Timeout), &stop, (asked(Ending::Timeout), Act::Nothing)),
             ("still in the grace", asked(Ending::Timeout), &quiet, (asked(Ending::Timeout), Act::Nothing)),
             ("asked again", asked(Ending::Timeout), &stop, (killing(Ending::Timeout), Act::Kill)),
+            ("a flood", terminating(Ending::Timeout), &flood, (killing(Ending::Timeout), Act::Kill)),
             ("not dead yet", killing(Ending::Timeout), &quiet, (killing(Ending::Timeout), Act::Kill)),
             ("dead", killing(Ending::Timeout), &exited(9, true), (done(Ending::Timeout), Act::Nothing)),
             (

@@ -137,6 +137,7 @@ fn watch(
             leader: ended,
             stop: stops.pop_front(),
             limit: if state == State::Running { lookout.limit() } else { None },
+            floods: matches!(state, State::Terminating { .. }) && lookout.floods(),
         };
         let (next, act) = step(state, &news, limits.grace_seconds);
         match act {

@@ -32,3 +32,27 @@ fn the_first_signal_in_a_grace_shortens_nothing_and_the_second_ends_it() {
         assert_eq!((&line["outcome"], line["progress"] == true), (&json!("timeout"), signals.len() == 1), "{line}");
     }
 }
+
+/// It ignores TERM and would fill the disk for ten minutes.
+#[test]
+fn whoever_prints_as_much_again_after_term_is_killed_at_once() {
+    if !has_proc() {
+        return;
+    }
+    let flood = "while [ -e hold ]; do head -c 100000 /dev/zero; sleep 0.02; done";
+    for (script, limits, outcome) in [
+        (format!("trap '' TERM; {flood}"), &["--output-limit", "1000000"][..], "output_limit"),
+        (
+            format!("trap ': >term' TERM; while [ ! -e term ]; do sleep 0.05; done; {flood}"),
+            &["--output-limit", "1000000", "--timeout-seconds", "1"],
+            "timeout",
+        ),
+    ] {
+        let workspace = holding();
+        add_task(&workspace, "a", &script);
+        let lines = lines_of(start(&workspace, &[&["a", "--grace-seconds", "600"], limits].concat()));
+        assert_eq!(lines[0]["outcome"], outcome, "{lines:?}");
+        let printed = fs::metadata(workspace.card_path("logs/a/1.out")).unwrap().len();
+        assert!(printed > 1_000_000, "{printed}");
+    }
+}
