@@ -1,7 +1,7 @@
 //! For a person who watches: one line a running attempt on stderr, drawn anew each second.
 //!
-//! Only on a terminal that can move its cursor; anywhere else nothing of this is written. The
-//! lines are taken away before anything else is printed, and at the end.
+//! Only on a terminal that can move its cursor, and only from its foreground; anywhere else nothing
+//! of this is written. The lines are taken away before anything else is printed, and at the end.
 
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
@@ -48,6 +48,11 @@ impl<'a> Live<'a> {
     pub(crate) fn draw<'b>(&mut self, ids: impl Iterator<Item = &'b TaskId>) {
         let is_recent = self.drawn > 0 && self.drawn_at.is_some_and(|at| at.elapsed() < REFRESH);
         let Some(screen) = Screen::of_stderr().filter(|_| self.on && !is_recent) else { return };
+        if !Screen::is_in_foreground() {
+            // What was drawn is scrolled away by others.
+            self.drawn = 0;
+            return;
+        }
         self.drawn_at = Some(Instant::now());
         let now = self.store.clock().stamp();
         let rows: Vec<String> =
@@ -67,7 +72,10 @@ impl<'a> Live<'a> {
         if self.drawn > 0 {
             let text = self.erasure();
             self.drawn = 0;
-            drop(stderr().write_all(text.as_bytes()));
+            // In the background the lines above are the shell's by now.
+            if Screen::is_in_foreground() {
+                drop(stderr().write_all(text.as_bytes()));
+            }
         }
     }
 

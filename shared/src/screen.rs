@@ -4,6 +4,7 @@
 
 use std::io::{IsTerminal, stderr, stdout};
 
+use nix::unistd::{getpgrp, tcgetpgrp};
 use terminal_size::{Width, terminal_size_of};
 
 /// Less than this is no width that anything could be shown in.
@@ -70,6 +71,12 @@ impl Screen {
         let can_move = std::env::var_os("TERM").is_some_and(|term| term != "dumb" && !term.is_empty());
         let columns = terminal_size_of(stderr()).map_or(COLUMNS_UNKNOWN, |(Width(columns), _)| usize::from(columns));
         (stderr().is_terminal() && can_move).then_some(Self { columns: Some(columns.max(COLUMNS_MIN)), coloured: false })
+    }
+
+    /// Whether this process may write to the terminal behind stderr: in the background that could stop it (SIGTTOU).
+    #[must_use]
+    pub fn is_in_foreground() -> bool {
+        tcgetpgrp(stderr()).is_ok_and(|group| group == getpgrp())
     }
 
     fn of(given: &Given<'_>) -> Self {

@@ -26,6 +26,7 @@ mod shim;
 mod skill;
 mod supervision;
 mod templates;
+mod terminal;
 mod text;
 mod unfinished;
 mod watch;
