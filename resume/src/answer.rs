@@ -17,11 +17,19 @@ pub(crate) fn read(path: &Path, workspace: &Path) -> Result<Option<Answer>, Stri
     let tail = tail(path, RECORD_BYTES_MAX as u64);
     match last_object(&tail) {
         Some(object) if !object.contains_key("revision") => parse(object, workspace).map(Some),
-        None if tail.trim_ascii_end().ends_with(b"}") => {
-            Err("what it printed last ends like an answer and is no JSON object".to_owned())
-        }
+        None if tail.trim_ascii_end().ends_with(b"}") => Err(no_object(&tail)),
         _ => Ok(None),
     }
+}
+
+fn no_object(tail: &[u8]) -> String {
+    if tail.len() == RECORD_BYTES_MAX {
+        return format!(
+            "what it printed last ends like an answer, and none begins in the last {RECORD_BYTES_MAX} bytes: it is no JSON object, \
+             or too long; keep large values in files"
+        );
+    }
+    "what it printed last ends like an answer and is no JSON object".to_owned()
 }
 
 /// The last bytes of a file; of one that cannot be read, none.

@@ -73,7 +73,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         match arg {
             Long("task-id") => wanted.ids.push(text(&mut parser, "task-id")?.parse().map_err(Error::usage)?),
             Value(word) => wanted.ids.push(word.string()?.parse().map_err(Error::usage)?),
-            Long("jobs") | Short('j') => wanted.jobs = count(&mut parser, "jobs")?.max(1),
+            Long("jobs") | Short('j') => wanted.jobs = count(&mut parser, "jobs")?,
             Long("timeout-seconds") => wanted.timeout_seconds = Some(amount(&mut parser, "timeout-seconds")?),
             Long("grace-seconds") => wanted.grace_seconds = amount(&mut parser, "grace-seconds")?,
             Long("wait-seconds") => wanted.wait_seconds = amount(&mut parser, "wait-seconds")?,
@@ -96,6 +96,9 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
     }
     if wanted.detach && wanted.budget_seconds > 0.0 {
         return Err(Error::usage("--budget-seconds is for attempts that the pass waits for; with --detach give --timeout-seconds"));
+    }
+    if wanted.jobs == 0 {
+        return Err(Error::usage("--jobs 0 would start nothing; give 1 or more"));
     }
     if wanted.force && wanted.ids.is_empty() {
         return Err(Error::usage("--force is for tasks that are named as arguments; name them"));

@@ -131,8 +131,9 @@ impl Document {
     pub fn bytes_leaving(&self, room: usize) -> Result<Vec<u8>, Error> {
         let bytes = self.bytes();
         if bytes.len() + room > BYTES_MAX {
+            let kept = if room > 0 { format!(", of which {room} are kept for the outcome") } else { String::new() };
             return Err(Error::data(format!(
-                "the card would be {} bytes, the limit is {BYTES_MAX}: keep large values in files",
+                "the card would be {} bytes, the limit is {BYTES_MAX}{kept}: keep large values in files",
                 bytes.len()
             )));
         }

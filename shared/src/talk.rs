@@ -16,9 +16,10 @@ pub fn program() -> &'static str {
     PROGRAM.get().copied().unwrap_or_default()
 }
 
-/// Says something to the person: one line on stderr.
+/// Says something to the person: one line on stderr, in one write, so that lines of several processes do not mix.
 pub fn say(text: &str) {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = format!("{}: {text}\n", program());
     // Whoever closed stderr does not want to hear it.
-    drop(writeln!(io::stderr(), "{}: {line}", program()));
+    drop(io::stderr().write_all(line.as_bytes()));
 }

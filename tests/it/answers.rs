@@ -113,6 +113,20 @@ fn an_answer_may_ask_for_a_later_time_with_any_ending() {
 }
 
 #[test]
+fn an_answer_that_is_too_long_is_told_as_that() {
+    for (length, detail) in [
+        (5_000_000, "none begins in the last 4194304 bytes: it is no JSON object, or too long"),
+        (4_190_000, "the limit is 4194304, of which 65536 are kept for the outcome: keep large values in files"),
+    ] {
+        let value = format!("head -c {length} /dev/zero | tr '\\0' x");
+        let workspace = with_adapter(&format!("printf '{{\"context\":{{\"a\":\"'; {value}; echo '\"}}}}'"), &[]);
+        let line = workspace.shell("watch | resume").ok().one();
+        assert_eq!(line["outcome"], "no_progress", "{line}");
+        assert!(line["detail"].as_str().unwrap().contains(detail), "{line}");
+    }
+}
+
+#[test]
 fn a_question_that_is_asked_again_after_it_was_answered_is_new() {
     let workspace = with_adapter("echo '{\"status\":\"needs_attention\",\"reason\":\"sign\"}'", &[]);
     let new = || workspace.shell("watch | resume").ok().one().get("new").cloned();

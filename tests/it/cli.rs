@@ -49,6 +49,7 @@ fn a_usage_error_names_what_is_wrong() {
         ("watch", &["--format", "xml"], "--format: \"xml\""),
         ("watch", &["--frob"], "--frob"),
         ("resume", &["--jobs", "many", "a"], "--jobs: \"many\""),
+        ("resume", &["--jobs", "0", "a"], "--jobs 0 would start nothing"),
         ("resume", &["--force"], "--force is for tasks that are named"),
         ("resume", &["--timeout-seconds", "-5", "a"], "--timeout-seconds: \"-5\""),
     ] {
