@@ -155,8 +155,8 @@ fn a_report_object_tells_the_same_as_its_lines() {
 fn wrong_command_lines() {
     let workspace = Workspace::new();
     for (args, text) in [
-        (&["report"][..], "pipe the lines"),
-        (&["report", "a"], "unexpected argument"),
+        (&["report", "a", "--format", "chat"][..], "needs -"),
+        (&["report", "-", "a"], "- reads what a pass tells"),
         (&["report", "-", "--format", "html"], "chat, text"),
         (&["report", "-", "--lang", "de"], "en, zh"),
     ] {
