@@ -15,9 +15,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::interrupted::again;
 use nix::unistd::Pid;
 
+use crate::interrupted::again;
 use crate::leader;
 use crate::lock;
 use crate::processes::Process;
