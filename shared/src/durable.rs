@@ -6,7 +6,7 @@
 //! makes it the only writer of this name. Only a failed fsync of the folder leaves a doubt: the
 //! new content is visible, but a power cut might bring the old one back.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -44,9 +44,27 @@ impl std::fmt::Display for ReplaceError {
 /// # Errors
 /// See `ReplaceError`.
 pub fn replace(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), ReplaceError> {
+    replace_through(folder, name, &format!("{name}.tmp"), bytes, &Mode::New(0o600))
+}
+
+/// The mode that a file gets.
+#[derive(Clone, Debug)]
+pub enum Mode {
+    /// This one, less what the umask takes away.
+    New(u32),
+    /// Exactly this one, as the file had it before.
+    Kept(Permissions),
+}
+
+/// Replaces `folder/name` by these bytes through a temporary file of this name in the same folder.
+///
+/// # Errors
+/// See `ReplaceError`.
+pub fn replace_through(folder: &Path, name: &str, temporary: &str, bytes: &[u8], mode: &Mode) -> Result<(), ReplaceError> {
     let path = folder.join(name);
-    let temporary = folder.join(format!("{name}.tmp"));
-    let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path).map_err(|error| ("rename", error)));
+    let temporary = folder.join(temporary);
+    let written =
+        write_new(&temporary, bytes, mode).and_then(|()| fs::rename(&temporary, &path).map_err(|error| ("rename", error)));
     if let Err((step, error)) = written {
         // Best effort: the next writer unlinks it too.
         drop(fs::remove_file(&temporary));
@@ -55,14 +73,18 @@ pub fn replace(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), ReplaceErr
     sync_folder(folder).map_err(ReplaceError::DurabilityUnknown)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> Result<(), (&'static str, io::Error)> {
+fn write_new(path: &Path, bytes: &[u8], mode: &Mode) -> Result<(), (&'static str, io::Error)> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(("unlink of an old temporary file", error)),
         _ => {}
     }
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).custom_flags(OFlag::O_NOFOLLOW.bits());
+    let first = if let Mode::New(mode) = mode { *mode } else { 0o600 };
+    options.write(true).create_new(true).mode(first).custom_flags(OFlag::O_NOFOLLOW.bits());
     let mut file = options.open(path).map_err(|error| ("create", error))?;
+    if let Mode::Kept(permissions) = mode {
+        file.set_permissions(permissions.clone()).map_err(|error| ("chmod", error))?;
+    }
     file.write_all(bytes).map_err(|error| ("write", error))?;
     file.sync_all().map_err(|error| ("fsync", error))
 }

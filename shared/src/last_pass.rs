@@ -80,6 +80,12 @@ impl LastPass {
         serde_json::from_slice::<Value>(bytes).ok().map(|value| Self::from_json(&value)).unwrap_or_default()
     }
 
+    /// When it was, by the system's clock; none where nobody stamped it.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Timestamp> {
+        self.clocks.as_ref().map(|clocks| clocks.wall)
+    }
+
     /// What is known of the machine's sleep at this moment.
     #[must_use]
     pub fn sleep(&self, now: Option<&Clocks>) -> Sleep {

@@ -33,8 +33,17 @@ pub fn measure(path: &str) -> io::Result<Value> {
             Err(error) => return Err(error),
         }
     }
-    let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(json!({"bytes": bytes, "sha256": hex}))
+    Ok(json!({"bytes": bytes, "sha256": hex(&hash.finalize())}))
+}
+
+/// The SHA-256 of these bytes, in hexadecimal digits.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The first recorded artifact that is not as it was: the reason and a sentence.

@@ -1,8 +1,8 @@
 //! Which workspace: the search order, from the most to the least explicit.
 //!
 //! `--workspace DIR` → `TASK_RUNS_DIR` (the card folder itself) → `OPENCLAW_WORKSPACE` → `OPENCLAW_WORKSPACE_DIR` → the
-//! nearest ancestor of the current folder, then of the program's own file, that is a workspace → OpenClaw's default one, if
-//! it exists → `${XDG_STATE_HOME:-~/.local/state}/task-recovery`.
+//! nearest ancestor of the current folder, then of the program's own file, that is a workspace → OpenClaw's default one
+//! (of `OPENCLAW_STATE_DIR`, or of `OPENCLAW_PROFILE`), if it exists → `${XDG_STATE_HOME:-~/.local/state}/task-recovery`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -46,6 +46,21 @@ impl Surroundings<'_> {
     fn path(&self, name: &str) -> Option<PathBuf> {
         (self.env)(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
+
+    /// Where OpenClaw's default workspace would be. Of a profile, 2026.7 and before had it elsewhere.
+    fn openclaw_defaults(&self, home: Option<&Path>) -> Vec<PathBuf> {
+        if let Some(state) = self.path("OPENCLAW_STATE_DIR") {
+            return vec![state.join("workspace")];
+        }
+        let Some(home) = home else { return Vec::new() };
+        let profile = (self.env)("OPENCLAW_PROFILE").and_then(|name| name.into_string().ok());
+        match profile.filter(|name| !name.is_empty() && name != "default" && !name.contains('/')) {
+            Some(name) => {
+                vec![home.join(format!(".openclaw-{name}/workspace")), home.join(format!(".openclaw/workspace-{name}"))]
+            }
+            None => vec![home.join(".openclaw/workspace")],
+        }
+    }
 }
 
 impl Place {
@@ -86,11 +101,10 @@ impl Place {
             }
         }
         let home = around.path("HOME");
-        let openclaw = around.path("OPENCLAW_STATE_DIR").or_else(|| home.as_ref().map(|home| home.join(".openclaw")));
-        if let Some(default) = openclaw.map(|state| state.join("workspace"))
-            && is_there(&default)? == Some(Kind::Folder)
-        {
-            return Ok(Self::in_workspace(default));
+        for default in around.openclaw_defaults(home.as_deref()) {
+            if is_there(&default)? == Some(Kind::Folder) {
+                return Ok(Self::in_workspace(default));
+            }
         }
         let state = around.path("XDG_STATE_HOME").or_else(|| home.map(|home| home.join(".local/state")));
         match state {
