@@ -5,9 +5,9 @@ LIBEXECDIR = $(PREFIX)/libexec/task-recovery
 CARGO = cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
 
-PROGRAMS = card checkpoint watch resume
+PROGRAMS = card checkpoint watch resume heartbeat-install
 SCRIPTS = tests/demo.sh tests/demo/adapter.sh heartbeat-install/assets/recovery-pass heartbeat-install/assets/templates/task_resume.sh
-MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1
+MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1 heartbeat-install/heartbeat-install.1
 
 all:
 	$(CARGO) build --release --locked --workspace --exclude tests --bins

@@ -1,0 +1,152 @@
+//! The command line as plain data. Nothing is opened here.
+
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+use shared::cli::{self, Parsed, text};
+use shared::exit::Error;
+use shared::time::Timestamp;
+
+use crate::every::Every;
+use crate::lang::Lang;
+use crate::trigger::Kind;
+
+const HELP: &str = include_str!("../help.txt");
+
+/// What is to be done with a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    Install,
+    Check,
+    Uninstall,
+}
+
+/// Which triggers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Auto,
+    /// These and no others; empty = none.
+    These(Vec<Kind>),
+}
+
+/// How the answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Json,
+    Text,
+}
+
+/// What to do, where, and how to say it. What was not said is `None`, and then as it was the last time.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) task: Task,
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) all_agents: bool,
+    pub(crate) choice: Choice,
+    pub(crate) every: Option<Every>,
+    pub(crate) dry_run: bool,
+    pub(crate) agents_md: bool,
+    pub(crate) python_shim: bool,
+    pub(crate) lang: Option<Lang>,
+    pub(crate) format: Option<Format>,
+    pub(crate) now: Option<Timestamp>,
+}
+
+/// Parses everything.
+pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
+    let (mut triggers, mut check, mut uninstall) = (Vec::new(), false, false);
+    let mut wanted = Wanted {
+        task: Task::Install,
+        workspace: None,
+        all_agents: false,
+        choice: Choice::Auto,
+        every: None,
+        dry_run: false,
+        agents_md: false,
+        python_shim: false,
+        lang: None,
+        format: None,
+        now: None,
+    };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("workspace") => wanted.workspace = Some(parser.value()?.into()),
+            Long("all-agents") => wanted.all_agents = true,
+            Long("trigger") => triggers.push(text(&mut parser, "trigger")?),
+            Long("every") => wanted.every = Some(every(&text(&mut parser, "every")?)?),
+            Long("dry-run") => wanted.dry_run = true,
+            Long("check") => check = true,
+            Long("uninstall") => uninstall = true,
+            Long("agents-md") => wanted.agents_md = true,
+            Long("python-shim") => wanted.python_shim = true,
+            Long("lang") => wanted.lang = Some(lang(&text(&mut parser, "lang")?)?),
+            Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
+            Long("now") => wanted.now = Some(cli::time(&mut parser, "now")?),
+            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
+            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    wanted.choice = choice(&triggers)?;
+    wanted.task = match (check, uninstall) {
+        (false, false) => Task::Install,
+        (true, false) => Task::Check,
+        (false, true) => Task::Uninstall,
+        (true, true) => return Err(Error::usage("--check and --uninstall: give one of them")),
+    };
+    if wanted.all_agents && wanted.workspace.is_some() {
+        return Err(Error::usage("--workspace and --all-agents: give one of them"));
+    }
+    if check && wanted.dry_run {
+        return Err(Error::usage("--dry-run: --check writes nothing anyway; give one of them"));
+    }
+    let placing = wanted.agents_md || wanted.python_shim || wanted.every.is_some() || wanted.lang.is_some() || !triggers.is_empty();
+    if wanted.task != Task::Install && placing {
+        let name = if check { "check" } else { "uninstall" };
+        return Err(Error::usage(format!("--{name} goes by what was installed; it takes no other option of an installation")));
+    }
+    Ok(Parsed::Run(wanted))
+}
+
+fn choice(words: &[String]) -> Result<Choice, Error> {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for word in words {
+        match word.as_str() {
+            "auto" | "none" if words.len() > 1 => {
+                return Err(Error::usage(format!("--trigger: {word} goes with no other trigger")));
+            }
+            "auto" => return Ok(Choice::Auto),
+            "none" => return Ok(Choice::These(Vec::new())),
+            _ => match Kind::ALL.into_iter().find(|kind| kind.word() == word) {
+                Some(kind) if kinds.contains(&kind) => {}
+                Some(kind) => kinds.push(kind),
+                None => {
+                    return Err(Error::usage(format!(
+                        "--trigger: {word:?} is no trigger: auto, heartbeat, automation, cron, systemd, none"
+                    )));
+                }
+            },
+        }
+    }
+    Ok(if words.is_empty() { Choice::Auto } else { Choice::These(kinds) })
+}
+
+fn every(text: &str) -> Result<Every, Error> {
+    text.parse().map_err(|why| Error::usage(format!("--every: {text:?} {why}")))
+}
+
+fn lang(text: &str) -> Result<Lang, Error> {
+    match text {
+        "en" => Ok(Lang::En),
+        "zh" => Ok(Lang::Zh),
+        _ => Err(Error::usage(format!("--lang: {text:?} is no language here: en, zh"))),
+    }
+}
+
+fn format(text: &str) -> Result<Format, Error> {
+    match text {
+        "json" => Ok(Format::Json),
+        "text" => Ok(Format::Text),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format: json, text"))),
+    }
+}

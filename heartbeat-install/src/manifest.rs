@@ -1,0 +1,125 @@
+//! The manifest: what was placed in a workspace, and what taking it out again needs.
+//!
+//! It is written *before* anything that it names is done, so that a run that was killed leaves nothing unnamed; what it
+//! names and is not there yet is done by the next run, and skipped by `--uninstall`. It is removed last.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shared::durable;
+use shared::exit::{Error, cause};
+
+use crate::disk::Seen;
+use crate::every::Every;
+use crate::lang::Lang;
+use crate::section::Record;
+use crate::trigger::Kind;
+
+/// Beside the cards, and no card: it has no `.json`.
+pub(crate) const FOLDER: &str = "data/task-runs";
+const NAME: &str = ".installed";
+
+/// What was placed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// The version of the program that placed it.
+    pub(crate) version: String,
+    /// The workspace as it was then; it may have been moved since.
+    pub(crate) workspace: PathBuf,
+    /// The folder that the programs came from.
+    pub(crate) source: PathBuf,
+    pub(crate) lang: Lang,
+    pub(crate) every: Every,
+    #[serde(default)]
+    pub(crate) agents_md: bool,
+    #[serde(default)]
+    pub(crate) python_shim: bool,
+    /// The folders that were made, outer ones first.
+    #[serde(default)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// By path: below the workspace, or absolute.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<PathBuf, Placed>,
+    /// Our texts in files that belong to others, by path.
+    #[serde(default)]
+    pub(crate) edits: BTreeMap<PathBuf, Record>,
+    #[serde(default)]
+    pub(crate) triggers: BTreeMap<Kind, Installed>,
+}
+
+/// A placed file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Placed {
+    pub(crate) sha256: String,
+    /// The digest before the last update.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) was: Option<String>,
+    /// What was there before is kept under this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) orig: Option<PathBuf>,
+    /// A person changed it, and the change was seen and left: its SHA-256.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) changed: Option<String>,
+}
+
+/// A trigger that was installed, with what finds it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Installed {
+    /// What a pass is made at, also when the trigger itself cannot do it as often as was asked for.
+    pub(crate) every: Every,
+    /// The declaration key, the line's mark, the unit's name, or the agent whose scratch it is; empty = HEARTBEAT.md.
+    pub(crate) name: String,
+    /// Where OpenClaw was, for when it is not on the PATH.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) openclaw: Option<PathBuf>,
+    /// How our text came into the crontab or the scratch.
+    #[serde(default)]
+    pub(crate) record: Record,
+}
+
+impl Placed {
+    /// Whether what stands there is what was placed.
+    pub(crate) fn is_ours(&self, seen: &Seen) -> bool {
+        let digest = seen.digest();
+        !digest.is_empty() && (digest == self.sha256 || Some(digest) == self.was)
+    }
+}
+
+/// Where the manifest of a workspace is.
+pub(crate) fn path(workspace: &Path) -> PathBuf {
+    workspace.join(FOLDER).join(NAME)
+}
+
+impl Manifest {
+    /// Reads that of a workspace, if there is one.
+    pub(crate) fn load(workspace: &Path) -> Result<Option<Self>, Error> {
+        let path = path(workspace);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(format!("cannot read {}: {}", path.display(), cause(&error)))),
+        };
+        let wrong = |why: &dyn std::fmt::Display| {
+            Error::data(format!("{} is not valid: {why}; remove it, and what it named is only removed by hand", path.display()))
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(&error))
+    }
+
+    /// As it is written.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, Error> {
+        let mut bytes =
+            serde_json::to_vec_pretty(self).map_err(|error| Error::data(format!("cannot note what is placed: {error}")))?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// Writes it.
+    pub(crate) fn save(&self) -> Result<(), Error> {
+        let folder = self.workspace.join(FOLDER);
+        let failed = |why: &dyn std::fmt::Display| Error::io(format!("cannot write {}: {why}", folder.join(NAME).display()));
+        durable::replace(&folder, NAME, &self.bytes()?).map_err(|error| failed(&error))
+    }
+}

@@ -1,0 +1,62 @@
+//! The plan of taking everything out again.
+//!
+//! Order: triggers → texts → files → folders → the manifest. A trigger that cannot be removed now stops it before anything
+//! is gone that the trigger calls. What is gone already is passed over, so a run that was cut is simply run again.
+
+use shared::exit::Error;
+
+use crate::action::Action;
+use crate::disk::Seen;
+use crate::edits;
+use crate::files;
+use crate::manifest::FOLDER;
+use crate::plan::Plan;
+use crate::trigger::systemd;
+use crate::world::World;
+
+/// Makes the plan.
+pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
+    let mut plan = Plan::default();
+    let Some(manifest) = &world.manifest else {
+        plan.notes.push("nothing is installed here".to_owned());
+        return Ok(plan);
+    };
+    for (kind, installed) in &manifest.triggers {
+        plan.actions.extend(kind.take(world, installed)?);
+    }
+    for (path, record) in &manifest.edits {
+        plan.actions.extend(edits::take_out(&world.workspace, path, record)?);
+    }
+    let (taking, kept) = files::take(&world.workspace, &manifest.files, &Seen::at)?;
+    let had_units = !taking.is_empty() && manifest.files.keys().any(|path| path.is_absolute());
+    plan.actions.extend(taking);
+    if had_units {
+        plan.actions.extend(systemd::reload(world));
+    }
+    plan.actions.extend(python_caches(world));
+    for path in &kept {
+        plan.notes.push(format!("{} was changed by someone and is left", path.display()));
+    }
+    plan.kept = kept;
+    let made = |path: &str| manifest.folders.iter().any(|folder| folder.as_os_str() == path);
+    let inner_first = || manifest.folders.iter().rev();
+    let folders = |below_data: bool| {
+        let wanted = inner_first().filter(move |folder| folder.starts_with("data") == below_data);
+        wanted.map(|folder| Action::RemoveFolder(world.workspace.join(folder))).collect::<Vec<_>>()
+    };
+    plan.actions.extend(folders(false));
+    plan.actions.push(Action::Forget { workspace: world.workspace.clone(), card_folder_was_made: made(FOLDER) });
+    plan.actions.extend(folders(true));
+    Ok(plan)
+}
+
+/// What Python made of the shim. A cache is made again by whoever needs it.
+fn python_caches(world: &World) -> Vec<Action> {
+    let folder = world.workspace.join("scripts/__pycache__");
+    if !world.manifest.as_ref().is_some_and(|manifest| manifest.python_shim) || !folder.is_dir() {
+        return Vec::new();
+    }
+    let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let ours = names.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("task_runtime")));
+    ours.map(Action::Remove).chain([Action::RemoveFolder(folder.clone())]).collect()
+}
