@@ -35,7 +35,7 @@ pub(crate) enum Action {
     /// Replaces a text that belongs to others; `None` = no file.
     Edit { file: PathBuf, before: Option<String>, after: Option<String> },
     /// Something that another program does.
-    Call(Call),
+    Call(Box<Call>),
     /// Removes the manifest, and what passes left in a card folder that was made and has no cards.
     Forget { workspace: PathBuf, card_folder_was_made: bool },
 }
@@ -61,9 +61,14 @@ impl Action {
         }
     }
 
+    /// What another program does.
+    pub(crate) fn call(call: Call) -> Self {
+        Self::Call(Box::new(call))
+    }
+
     /// Whether it is what the agent itself may not do.
     pub(crate) fn adds_job(&self) -> bool {
-        matches!(self, Self::Call(Call::AddJob { .. }))
+        matches!(self, Self::Call(call) if matches!(**call, Call::AddJob { .. }))
     }
 
     /// What a person would see of it beforehand: a diff of texts, a line starting with `#` for the rest.
@@ -110,10 +115,22 @@ fn sync(folder: &Path) -> Result<(), Error> {
 
 fn replace(path: &Path, bytes: &[u8], mode: &Mode) -> Result<(), Error> {
     let failed = |why: &dyn std::fmt::Display| Error::io(format!("cannot write {}: {why}", path.display()));
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+    let temporary = temporary(path);
+    let text = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let (Some(folder), Some(name), Some(temporary)) = (path.parent(), text(path), text(&temporary)) else {
         return Err(failed(&"it has no name"));
     };
-    durable::replace_through(folder, name, &format!(".{name}.task-recovery.tmp"), bytes, mode).map_err(|error| failed(&error))
+    durable::replace_through(folder, &name, &temporary, bytes, mode).map_err(|error| failed(&error))
+}
+
+/// What a file is first written as. The manifest's is as the store names those of its files.
+pub(crate) fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name == manifest::NAME {
+        path.with_file_name(format!("{name}.tmp"))
+    } else {
+        path.with_file_name(format!(".{name}.task-recovery.tmp"))
+    }
 }
 
 fn edit(file: &Path, before: Option<&str>, after: Option<&str>) -> Result<(), Error> {
@@ -158,7 +175,7 @@ fn forget(workspace: &Path, card_folder_was_made: bool) -> Result<bool, Error> {
 fn has_only_passes(cards: &Path) -> bool {
     let names =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
-    names(cards).iter().all(|name| [".installed", ".last-pass", ".locks", ".outbox"].iter().any(|known| name == known))
+    names(cards).iter().all(|name| [manifest::NAME, ".last-pass", ".locks", ".outbox"].iter().any(|known| name == known))
         && names(&cards.join(".locks")).iter().all(|name| name == ".last-pass")
         && names(&cards.join(".outbox")).is_empty()
 }

@@ -80,7 +80,7 @@ impl Text {
 }
 
 /// Where a chain of links ends, be there a file or not.
-fn behind_links(path: &Path) -> PathBuf {
+pub(crate) fn behind_links(path: &Path) -> PathBuf {
     const LINKS_MAX: usize = 16;
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {

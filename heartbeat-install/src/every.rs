@@ -9,7 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Every(pub(crate) u64);
 
-pub(crate) const DEFAULT: Every = Every(300);
+impl Default for Every {
+    fn default() -> Self {
+        Self(300)
+    }
+}
+
 const SECONDS_MIN: u64 = 10;
 const DAY_SECONDS: u64 = 86_400;
 

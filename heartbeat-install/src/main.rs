@@ -41,7 +41,6 @@ mod plan;
 mod programs;
 mod section;
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod section_tests;
 mod target;
 mod tasks_block;

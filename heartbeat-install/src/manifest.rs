@@ -20,7 +20,7 @@ use crate::trigger::Kind;
 
 /// Beside the cards, and no card: it has no `.json`.
 pub(crate) const FOLDER: &str = "data/task-runs";
-const NAME: &str = ".installed";
+pub(crate) const NAME: &str = ".installed";
 
 /// What was placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub(crate) struct Placed {
 }
 
 /// A trigger that was installed, with what finds it again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Installed {
     /// What a pass is made at, also when the trigger itself cannot do it as often as was asked for.
     pub(crate) every: Every,
@@ -78,6 +78,16 @@ pub(crate) struct Installed {
     /// How our text came into the crontab or the scratch.
     #[serde(default)]
     pub(crate) record: Record,
+    /// The one that it takes the place of, as long as that is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) former: Option<Box<Self>>,
+}
+
+impl Installed {
+    /// It and the former ones.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |installed| installed.former.as_deref())
+    }
 }
 
 impl Placed {
@@ -109,7 +119,7 @@ impl Manifest {
     }
 
     /// As it is written.
-    pub(crate) fn bytes(&self) -> Result<Vec<u8>, Error> {
+    fn bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes =
             serde_json::to_vec_pretty(self).map_err(|error| Error::data(format!("cannot note what is placed: {error}")))?;
         bytes.push(b'\n');

@@ -15,9 +15,8 @@ use crate::args::{Choice, Wanted};
 use crate::assets::{self, Asset};
 use crate::disk::Seen;
 use crate::edits;
-use crate::every;
 use crate::files::{self, Desired, Note};
-use crate::manifest::{self, Manifest, Placed};
+use crate::manifest::{self, Installed, Manifest, Placed};
 use crate::programs;
 use crate::trigger::auto::{self, Chosen};
 use crate::trigger::heartbeat;
@@ -119,7 +118,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
 /// The terms of passes: what was asked for, else what is in use here.
 pub(crate) fn terms(world: &World, wanted: &Wanted) -> Terms {
     let before = world.manifest.as_ref().map(|before| before.every);
-    Terms { every: wanted.every.or(before).unwrap_or(every::DEFAULT), lang: world.lang(wanted.lang) }
+    Terms { every: wanted.every.or(before).unwrap_or_default(), lang: world.lang(wanted.lang) }
 }
 
 fn plan_triggers(
@@ -261,18 +260,18 @@ fn not_wanted_any_more(
 ) -> Result<Vec<Action>, Error> {
     let mut actions = Vec::new();
     for (kind, installed) in &before.triggers {
-        let now = manifest.triggers.get(kind);
-        if now.is_some_and(|now| now.name == installed.name) {
-            continue;
-        }
-        match kind.take(world, installed) {
-            Ok(taking) => actions.extend(taking),
-            Err(error) => {
-                plan.notes.push(format!("the former trigger {} is still there: {}", kind.word(), error.message));
-                manifest.triggers.entry(*kind).or_insert_with(|| installed.clone());
+        let name = manifest.triggers.get(kind).map(|now| now.name.clone());
+        for former in installed.all().filter(|former| name.as_ref() != Some(&former.name)) {
+            let noted = Installed { former: None, ..former.clone() };
+            note(&mut ahead.triggers, *kind, noted.clone());
+            match kind.take(world, former) {
+                Ok(taking) => actions.extend(taking),
+                Err(error) => {
+                    plan.notes.push(format!("the former trigger {} is still there: {}", kind.word(), error.message));
+                    note(&mut manifest.triggers, *kind, noted);
+                }
             }
         }
-        ahead.triggers.entry(*kind).or_insert_with(|| installed.clone());
     }
     for (path, record) in &before.edits {
         if !manifest.edits.contains_key(path) {
@@ -297,4 +296,17 @@ fn not_wanted_any_more(
         actions.extend(systemd::reload(world));
     }
     Ok(actions)
+}
+
+/// Notes a trigger behind those of its kind.
+fn note(triggers: &mut BTreeMap<Kind, Installed>, kind: Kind, former: Installed) {
+    let Some(mut last) = triggers.get_mut(&kind) else {
+        triggers.insert(kind, former);
+        return;
+    };
+    while last.former.is_some() {
+        let Some(next) = last.former.as_deref_mut() else { return };
+        last = next;
+    }
+    last.former = Some(Box::new(former));
 }

@@ -90,8 +90,7 @@ pub(crate) fn put(was: Option<&str>, ours: &Ours, record: Option<&Record>) -> Re
 /// As `put`.
 pub(crate) fn take(text: &str, record: Option<&Record>) -> Result<Option<String>, String> {
     let (mut left, mut record) = (text.to_owned(), record.cloned().unwrap_or_default());
-    loop {
-        let Some(range) = find(&left)?.or_else(|| tasks_block::find_ours(&left)) else { break };
+    while let Some(range) = find(&left)?.or_else(|| tasks_block::find_ours(&left)) {
         let lead = if left[..range.start].ends_with(&record.lead) { record.lead.len() } else { 0 };
         let (before, after) = (&left[..range.start - lead], &left[range.end..]);
         let back = record.replaced.take().unwrap_or_default();

@@ -3,13 +3,15 @@
 //! Order: triggers → texts → files → folders → the manifest. A trigger that cannot be removed now stops it before anything
 //! is gone that the trigger calls. What is gone already is passed over, so a run that was cut is simply run again.
 
+use std::path::Path;
+
 use shared::exit::Error;
 
-use crate::action::Action;
-use crate::disk::Seen;
+use crate::action::{Action, temporary};
+use crate::disk::{Seen, behind_links};
 use crate::edits;
 use crate::files;
-use crate::manifest::FOLDER;
+use crate::manifest::{self, FOLDER};
 use crate::plan::Plan;
 use crate::trigger::systemd;
 use crate::world::World;
@@ -19,17 +21,23 @@ pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
     let mut plan = Plan::default();
     let Some(manifest) = &world.manifest else {
         plan.notes.push("nothing is installed here".to_owned());
+        plan.actions.extend(leftover(&manifest::path(&world.workspace)));
         return Ok(plan);
     };
     for (kind, installed) in &manifest.triggers {
-        plan.actions.extend(kind.take(world, installed)?);
+        for installed in installed.all() {
+            plan.actions.extend(kind.take(world, installed)?);
+        }
     }
     for (path, record) in &manifest.edits {
         plan.actions.extend(edits::take_out(&world.workspace, path, record)?);
     }
     let (taking, kept) = files::take(&world.workspace, &manifest.files, &Seen::at)?;
     let had_units = !taking.is_empty() && manifest.files.keys().any(|path| path.is_absolute());
+    let texts = manifest.edits.keys().map(|path| behind_links(&world.workspace.join(path)));
+    let placed = manifest.files.keys().map(|path| world.workspace.join(path));
     plan.actions.extend(taking);
+    plan.actions.extend(placed.chain(texts).filter_map(|path| leftover(&path)));
     if had_units {
         plan.actions.extend(systemd::reload(world));
     }
@@ -48,6 +56,12 @@ pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
     plan.actions.push(Action::Forget { workspace: world.workspace.clone(), card_folder_was_made: made(FOLDER) });
     plan.actions.extend(folders(true));
     Ok(plan)
+}
+
+/// What a run that was killed while it wrote this file left beside it.
+fn leftover(path: &Path) -> Option<Action> {
+    let temporary = temporary(path);
+    temporary.exists().then_some(Action::Remove(temporary))
 }
 
 /// What Python made of the shim. A cache is made again by whoever needs it.

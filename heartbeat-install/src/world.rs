@@ -90,7 +90,9 @@ impl World {
         let agents = self.agents.get_or_init(|| self.openclaw().ok_or_else(no_openclaw)?.agents());
         let agents = agents.as_deref().map_err(Clone::clone)?;
         let here = |agent: &&Agent| std::fs::canonicalize(&agent.workspace).is_ok_and(|folder| folder == self.workspace);
-        Ok(agents.iter().filter(here).max_by_key(|agent| agent.is_default))
+        let mut all = agents.iter().filter(here);
+        let first = all.clone().next();
+        Ok(all.find(|agent| agent.is_default).or(first))
     }
 
     /// The person's crontab.

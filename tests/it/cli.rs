@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use tests::Workspace;
 
-const PROGRAMS: [&str; 4] = ["card", "checkpoint", "watch", "resume"];
+const PROGRAMS: [&str; 5] = ["card", "checkpoint", "watch", "resume", "heartbeat-install"];
 
 #[test]
 fn help_and_version_need_no_workspace() {

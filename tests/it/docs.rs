@@ -5,11 +5,12 @@ use std::fs;
 
 use tests::{Workspace, root};
 
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("card", "card/card.1"),
     ("checkpoint", "checkpoint/checkpoint.1"),
     ("watch", "watch/watch.1task"),
     ("resume", "resume/resume.1"),
+    ("heartbeat-install", "heartbeat-install/heartbeat-install.1"),
 ];
 
 fn read(name: &str) -> String {

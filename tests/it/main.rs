@@ -17,6 +17,7 @@ mod import;
 mod installed;
 mod leader;
 mod overtaken;
+mod install;
 mod pipeline;
 mod recovery_pass;
 mod report;

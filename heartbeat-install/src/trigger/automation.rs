@@ -9,7 +9,6 @@ use crate::action::Action;
 use crate::check::Finding;
 use crate::manifest::Installed;
 use crate::openclaw::{Failure, Job};
-use crate::section::Record;
 use crate::trigger::call::refusal;
 use crate::trigger::{Call, Planned, Terms, pass_options};
 use crate::world::World;
@@ -32,11 +31,11 @@ pub(crate) fn plan(world: &World, terms: Terms, before: Option<&Installed>) -> R
         every: terms.every,
         name: key.clone(),
         openclaw: Some(openclaw.program.path.clone()),
-        record: Record::default(),
+        ..Installed::default()
     });
     match jobs.iter().find(|job| job.key == key) {
         Some(job) if is_as_declared(job, terms, &argv) => {}
-        _ => planned.actions.push(Action::Call(Call::AddJob {
+        _ => planned.actions.push(Action::call(Call::AddJob {
             openclaw,
             key,
             every: terms.every,
@@ -56,7 +55,7 @@ pub(crate) fn take(world: &World, installed: &Installed) -> Result<Vec<Action>, 
     Ok(openclaw
         .into_iter()
         .flat_map(|openclaw| ours.clone().map(move |job| Call::RemoveJob { openclaw: openclaw.clone(), id: job.id.clone() }))
-        .map(Action::Call)
+        .map(Action::call)
         .collect())
 }
 

@@ -3,11 +3,9 @@
 use shared::exit::{Error, Exit};
 
 use crate::child::{Program, shown};
-use crate::diff::unified;
 use crate::every::Every;
 use crate::openclaw::{Failure, OpenClaw, add_job_args};
-use crate::trigger::cron::Crontab;
-use crate::trigger::scratch;
+use crate::trigger::{cron, scratch};
 
 /// A call.
 #[derive(Clone, Debug)]
@@ -18,8 +16,8 @@ pub(crate) enum Call {
     RemoveJob { openclaw: OpenClaw, id: String },
     /// Edits a monitor scratch.
     Scratch(scratch::Change),
-    /// Replaces the crontab; `None` = there is none.
-    Crontab { crontab: Crontab, after: Option<String> },
+    /// Edits the crontab.
+    Crontab(cron::Change),
     /// Runs a command that changes something, or may fail without harm.
     Run { program: Program, args: Vec<String>, must: bool, remedy: String },
 }
@@ -37,7 +35,7 @@ impl Call {
                 openclaw.remove_job(id).map_err(|failure| refusal(&failure, &remedy)).map(|()| true)
             }
             Self::Scratch(change) => change.carry_out(),
-            Self::Crontab { crontab, after } => crontab.replace(after.as_deref()).map(|()| true),
+            Self::Crontab(change) => change.carry_out(),
             Self::Run { program, args, must, remedy } => {
                 let words: Vec<&str> = args.iter().map(String::as_str).collect();
                 let failed = match program.run(&words, None) {
@@ -55,7 +53,7 @@ impl Call {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Scratch(change) => change.shown(),
-            Self::Crontab { crontab, after } => unified("crontab", crontab.text.as_deref(), after.as_deref()),
+            Self::Crontab(change) => change.shown(),
             _ => format!("# run: {}\n", self.words()),
         }
     }
@@ -71,7 +69,7 @@ impl Call {
             }
             Self::RemoveJob { id, .. } => named("openclaw", &["cron", "rm", id, "--json"].map(str::to_owned)),
             Self::Run { program, args, .. } => named(&program.path.file_name().unwrap_or_default().to_string_lossy(), args),
-            Self::Scratch(_) | Self::Crontab { .. } => String::new(),
+            Self::Scratch(_) | Self::Crontab(_) => String::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ use shared::exit::{Error, Exit};
 use crate::action::Action;
 use crate::check::Finding;
 use crate::child::Program;
+use crate::diff::unified;
 use crate::manifest::Installed;
 use crate::section::Record;
 use crate::trigger::{Call, Planned, Terms, pass_options};
@@ -43,14 +44,44 @@ impl Crontab {
     }
 
     /// Makes it this text; nothing = there is none any more.
-    pub(crate) fn replace(&self, text: Option<&str>) -> Result<(), Error> {
-        let now = Self::read().map_err(Error::io)?;
-        if now.text != self.text {
-            return Err(Error::new(Exit::Busy, "the crontab was changed by someone else just now; run it again"));
-        }
+    fn write(&self, text: Option<&str>) -> Result<(), Error> {
         let args: &[&str] = if text.is_some() { &["-"] } else { &["-r"] };
         let answer = self.program.run(args, text).map_err(Error::io)?;
         if answer.is_ok() { Ok(()) } else { Err(Error::refused(format!("crontab {}: {}", args[0], answer.complaint()))) }
+    }
+}
+
+/// An edit of the crontab, made of it as it is then: a line put in, or the one with this mark taken out.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// As it was when the plan was made, for whoever wants to see it.
+    seen: Option<String>,
+    mark: String,
+    line: Option<String>,
+    record: Record,
+}
+
+impl Change {
+    /// Does it; whether that changed anything.
+    pub(crate) fn carry_out(&self) -> Result<bool, Error> {
+        let crontab = Crontab::read().map_err(Error::io)?;
+        let after = self.edit(crontab.text.as_deref());
+        if after == crontab.text {
+            return Ok(false);
+        }
+        crontab.write(after.as_deref()).map(|()| true)
+    }
+
+    /// What a person would see of it beforehand.
+    pub(crate) fn shown(&self) -> String {
+        unified("crontab", self.seen.as_deref(), self.edit(self.seen.as_deref()).as_deref())
+    }
+
+    fn edit(&self, text: Option<&str>) -> Option<String> {
+        match &self.line {
+            Some(line) => Some(put(text, line, &self.mark, None).0),
+            None => without(text?, &self.mark, &self.record),
+        }
     }
 }
 
@@ -59,30 +90,24 @@ pub(crate) fn plan(world: &World, terms: Terms, before: Option<&Installed>) -> R
     let crontab = world.crontab().map_err(|why| {
         Error::new(Exit::Config, format!("cannot use cron: {why}; or run: {}", world.command(&["--trigger", "systemd"])))
     })?;
-    let (after, record) = put(crontab.text.as_deref(), &line, &mark(world), before.map(|before| &before.record));
-    let mut planned = Planned::new(Installed { every: terms.every, name: mark(world), openclaw: None, record });
+    let (after, mut record) = put(crontab.text.as_deref(), &line, &mark(world), before.map(|before| &before.record));
+    // Under another mark, before the workspace was moved.
+    record.made |= before.is_some_and(|before| before.record.made);
+    let mut planned =
+        Planned::new(Installed { every: terms.every, name: mark(world), record: record.clone(), ..Installed::default() });
     if crontab.text.as_deref() != Some(after.as_str()) {
-        planned.actions.push(Action::Call(Call::Crontab { crontab: crontab.clone(), after: Some(after) }));
+        let change = Change { seen: crontab.text.clone(), mark: mark(world), line: Some(line), record };
+        planned.actions.push(Action::call(Call::Crontab(change)));
     }
     Ok(planned)
 }
 
 pub(crate) fn take(world: &World, installed: &Installed) -> Result<Vec<Action>, Error> {
     let crontab = world.crontab().map_err(|why| Error::io(format!("cannot remove the line from the crontab: {why}")))?;
-    let Some(text) = &crontab.text else { return Ok(Vec::new()) };
-    let after = without(text, &installed.name);
-    if after == *text {
-        return Ok(Vec::new());
-    }
-    let after = if after.is_empty() && installed.record.made {
-        None
-    } else if !after.is_empty() && !installed.record.lead.is_empty() && text.ends_with(&format!("{}\n", installed.name)) {
-        // The last line had no end.
-        Some(after.trim_end_matches('\n').to_owned())
-    } else {
-        Some(after)
-    };
-    Ok(vec![Action::Call(Call::Crontab { crontab: crontab.clone(), after })])
+    let (seen, mark) = (crontab.text.clone(), installed.name.clone());
+    let there = seen.as_deref().is_some_and(|text| text.lines().any(|line| is_ours(line, &mark)));
+    let change = Change { seen, mark, line: None, record: installed.record.clone() };
+    Ok(if there { vec![Action::call(Call::Crontab(change))] } else { Vec::new() })
 }
 
 pub(crate) fn check(world: &World, terms: Terms, installed: &Installed) -> Vec<Finding> {
@@ -150,8 +175,16 @@ fn put(text: Option<&str>, line: &str, mark: &str, record: Option<&Record>) -> (
     (format!("{old}{lead}{line}\n"), Record { made: text.is_none(), lead: lead.to_owned(), replaced: None })
 }
 
-fn without(text: &str, mark: &str) -> String {
-    text.split_inclusive('\n').filter(|line| !is_ours(line, mark)).collect()
+/// Without our line; nothing when there was no crontab before it.
+fn without(text: &str, mark: &str, record: &Record) -> Option<String> {
+    let was_last = text.lines().last().is_some_and(|line| is_ours(line, mark));
+    let left: String = text.split_inclusive('\n').filter(|line| !is_ours(line, mark)).collect();
+    match () {
+        () if left.is_empty() && record.made => None,
+        // The line before it had no end.
+        () if was_last && !record.lead.is_empty() => Some(left.strip_suffix('\n').unwrap_or(&left).to_owned()),
+        () => Some(left),
+    }
 }
 
 #[cfg(test)]
@@ -177,8 +210,7 @@ mod tests {
             assert!(once.starts_with(text.unwrap_or_default()) && once.ends_with(&format!("a b {mark}\n")));
             let (again, _) = put(Some(&once), &format!("c d {mark}"), mark, Some(&record));
             assert_eq!(again, once.replace("a b", "c d"));
-            let left = without(&again, mark);
-            assert_eq!(left.strip_suffix(record.lead.as_str()).unwrap_or(&left), text.unwrap_or_default());
+            assert_eq!(without(&again, mark, &record).as_deref(), text);
         }
     }
 }

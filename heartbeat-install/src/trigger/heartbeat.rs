@@ -14,7 +14,7 @@ use crate::every::Every;
 use crate::lang::Lang;
 use crate::manifest::Installed;
 use crate::openclaw::Job;
-use crate::section::{Ours, Record, is_in, put};
+use crate::section::{Ours, is_in, put};
 use crate::trigger::call::refusal;
 use crate::trigger::scratch::Change;
 use crate::trigger::{Call, Planned, Terms};
@@ -35,7 +35,7 @@ pub(crate) fn plan(world: &World, terms: Terms, before: Option<&Installed>) -> R
             every,
             name: String::new(),
             openclaw: openclaw.map(|openclaw| openclaw.program.path.clone()),
-            record: Record::default(),
+            ..Installed::default()
         });
         planned.text = Some(FILE.into());
         if openclaw.is_none() {
@@ -61,8 +61,8 @@ pub(crate) fn plan(world: &World, terms: Terms, before: Option<&Installed>) -> R
     let (change, record) = Change::plan(world, &job.id, Some(ours(terms, "NO_REPLY")), record, &remedy)?;
     let every = terms.every.max(job.every_ms.map_or(DEFAULT_EVERY, |every_ms| Every(every_ms / 1000)));
     let openclaw = openclaw.map(|openclaw| openclaw.program.path.clone());
-    let mut planned = Planned::new(Installed { every, name: agent, openclaw, record });
-    planned.actions.extend(change.map(Call::Scratch).map(Action::Call));
+    let mut planned = Planned::new(Installed { every, name: agent, openclaw, record, former: None });
+    planned.actions.extend(change.map(Call::Scratch).map(Action::call));
     if every != terms.every {
         planned.notes.push(format!("OpenClaw wakes this heartbeat every {every}"));
     }
@@ -96,7 +96,7 @@ pub(crate) fn take(world: &World, installed: &Installed) -> Result<Vec<Action>, 
     };
     let record = (!installed.name.is_empty()).then(|| installed.record.clone());
     let (change, _) = Change::plan(world, &job.id, None, record, &remedy)?;
-    Ok(change.map(Call::Scratch).map(Action::Call).into_iter().collect())
+    Ok(change.map(Call::Scratch).map(Action::call).into_iter().collect())
 }
 
 pub(crate) fn check(world: &World, terms: Terms, installed: &Installed) -> Vec<Finding> {

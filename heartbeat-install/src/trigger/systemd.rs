@@ -14,7 +14,6 @@ use crate::check::Finding;
 use crate::child::Program;
 use crate::files::Desired;
 use crate::manifest::Installed;
-use crate::section::Record;
 use crate::trigger::{Call, Planned, Terms, pass_options};
 use crate::world::World;
 
@@ -54,7 +53,7 @@ impl Systemd {
 
     fn call(&self, args: &[&str], must: bool, remedy: &str) -> Action {
         let args = std::iter::once("--user").chain(args.iter().copied()).map(str::to_owned).collect();
-        Action::Call(Call::Run { program: self.systemctl.clone(), args, must, remedy: remedy.to_owned() })
+        Action::call(Call::Run { program: self.systemctl.clone(), args, must, remedy: remedy.to_owned() })
     }
 
     fn says(&self, args: &[&str]) -> bool {
@@ -69,7 +68,7 @@ pub(crate) fn plan(world: &World, terms: Terms) -> Result<Planned, Error> {
     })?;
     let name = name(world);
     let folder = folder()?;
-    let mut planned = Planned::new(Installed { every: terms.every, name: name.clone(), openclaw: None, record: Record::default() });
+    let mut planned = Planned::new(Installed { every: terms.every, name: name.clone(), ..Installed::default() });
     let texts = [("service", service(world, terms)), ("timer", timer(world, terms))];
     let mut same = true;
     for (kind, text) in texts {

@@ -1,0 +1,151 @@
+//! Killed at any moment, it can simply be run again.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use tests::{has_tool, word};
+
+use super::{Bench, snapshot};
+
+/// What changes the disk, with the occurrences at which it is killed: each file is a rename, the last of them are the texts.
+/// With a question mark: where the machine has a call of that name.
+const CALLS: [(&str, &[usize]); 6] = [
+    ("?rename", &[1, 2, 3, 9, 20, 24, 26, 27, 28, 29, 30]),
+    ("?renameat", &[1, 2, 3, 9, 20, 24, 26, 27, 28, 29, 30]),
+    ("?unlink", &[1, 2, 9, 27]),
+    ("?mkdir", &[1, 2, 3, 8]),
+    ("?rmdir", &[1, 4]),
+    ("fsync", &[1, 2, 3, 30, 60]),
+];
+
+const TRIGGERS: [&str; 4] = ["--trigger", "heartbeat", "--trigger", "cron"];
+
+/// A workspace with things of its own in the places of ours.
+fn bench() -> Bench {
+    let bench = Bench::with_openclaw("2026.7.35");
+    bench.put("ws/HEARTBEAT.md", "Mine, no end");
+    bench.put("ws/AGENTS.md", "# Agents\n");
+    bench.workspace.shell("mkdir -p ws/scripts ws/bin").ok();
+    bench.put("ws/scripts/task_runtime.py", "# the predecessor\n");
+    bench.put("ws/bin/recovery-pass", "my own\n");
+    bench.put("stand-ins/crontab.text", "# mine\n");
+    small_programs(&bench);
+    bench
+}
+
+fn clean(bench: &Bench) {
+    drop(fs::remove_file(bench.path("stand-ins/calls")));
+    // Cut before there was a manifest: the empty folder for it may be a workspace's mark, and is left.
+    if !bench.path("ws/data/task-runs/.installed").exists() {
+        drop(fs::remove_dir(bench.path("ws/data/task-runs")));
+        drop(fs::remove_dir(bench.path("ws/data")));
+    }
+}
+
+/// The program, with small stand-ins for the others beside it: what matters here is in which order things are done.
+fn small_programs(bench: &Bench) {
+    bench.workspace.shell("mkdir release").ok();
+    fs::hard_link(super::programs().join("heartbeat-install"), bench.path("release/heartbeat-install")).unwrap();
+    let version = bench.workspace.run("card", &["--version"]).ok().stdout();
+    for name in ["card", "checkpoint", "watch", "resume"] {
+        let version = version.trim().replacen("card", name, 1);
+        bench.workspace.write(&format!("release/{name}"), &format!("#!/bin/sh\necho '{version}'\n"));
+    }
+}
+
+fn command(bench: &Bench, args: &[&str]) -> Command {
+    let mut command = bench.command(&bench.path("release/heartbeat-install"));
+    command.args(["--workspace", word(&bench.ws())]).args(args);
+    command
+}
+
+fn run(bench: &Bench, args: &[&str]) {
+    bench.workspace.finish(command(bench, args), None).ok();
+    clean(bench);
+}
+
+/// Runs it and kills it at the n-th of a call; false when it came to its end before.
+fn killed(bench: &Bench, args: &[&str], call: &str, occurrence: usize) -> bool {
+    let mut strace = Command::new("strace");
+    let inject = format!("--inject={call}:signal=KILL:when={occurrence}");
+    let killed = command(bench, args);
+    strace.args(["-qq", "-o", "/dev/null", "-e", call, &inject]).arg(killed.get_program()).args(killed.get_args());
+    strace.env_clear().stdin(Stdio::null()).current_dir(bench.path("home"));
+    for (name, value) in killed.get_envs() {
+        strace.env(name, value.unwrap());
+    }
+    let ran = bench.workspace.finish(strace, None);
+    assert!(ran.status() == Some(0) || ran.exit().signal() == Some(9), "{ran}");
+    ran.status() != Some(0)
+}
+
+#[test]
+fn an_installation_and_its_removal_that_are_killed_are_run_again() {
+    if !has_tool("strace") {
+        return;
+    }
+    let args = [&TRIGGERS[..], &["--agents-md"]].concat();
+    let clean_run = bench();
+    let probe = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return tests::skip("strace may not trace here");
+    }
+    clean(&clean_run);
+    let before = snapshot(&clean_run.path(""));
+    run(&clean_run, &args);
+    let installed = snapshot(&clean_run.ws());
+    let mut points = 0;
+    for (call, occurrences) in CALLS {
+        for &occurrence in occurrences {
+            let bench = bench();
+            let cut = killed(&bench, &args, call, occurrence);
+            // From here it is removed ...
+            if cut {
+                points += 1;
+                run(&bench, &["--uninstall"]);
+                assert_same(&snapshot(&bench.path("")), &before, &format!("{call} {occurrence}: removed"));
+                assert!(killed(&bench, &args, call, occurrence));
+            }
+            // ... or run again.
+            run(&bench, &args);
+            assert_same_but_paths(&bench, &snapshot(&bench.ws()), &clean_run, &installed, &format!("{call} {occurrence}: again"));
+            let cut_out = killed(&bench, &["--uninstall"], call, occurrence);
+            points += usize::from(cut_out);
+            run(&bench, &["--uninstall"]);
+            assert_same(&snapshot(&bench.path("")), &before, &format!("{call} {occurrence}: cut out"));
+            if !cut && !cut_out {
+                break;
+            }
+        }
+    }
+    assert!(points > 30, "only {points} points");
+}
+
+type Snapshot = [(std::path::PathBuf, u32, Vec<u8>)];
+
+#[track_caller]
+fn assert_same(now: &Snapshot, before: &Snapshot, what: &str) {
+    let names = |all: &Snapshot| all.iter().map(|(path, mode, _)| format!("{} {mode:o}", path.display())).collect::<Vec<_>>();
+    assert_eq!(names(now), names(before), "{what}");
+    let other: Vec<_> =
+        now.iter().zip(before).filter(|(now, before)| now.2 != before.2 && !now.0.ends_with("agents.json")).collect();
+    assert!(other.is_empty(), "{what}: {:?}", other.iter().map(|(now, _)| &now.0).collect::<Vec<_>>());
+}
+
+/// The manifests differ in the workspaces' names.
+#[track_caller]
+fn assert_same_but_paths(bench: &Bench, now: &Snapshot, other: &Bench, before: &Snapshot, what: &str) {
+    let rename = |all: &Snapshot, bench: &Bench| {
+        let all = all.iter().map(|(path, mode, bytes)| {
+            let manifest = path.ends_with(".installed");
+            let text = manifest.then(|| String::from_utf8_lossy(bytes).replace(word(&bench.path("")), "/"));
+            // Of a run that was cut before there was a manifest nobody knows that it made the folder for it.
+            let told = |line: &&str| !line.contains("# task-recovery:") && !line.contains("\"data");
+            let text = text.map(|text| text.lines().filter(told).collect::<String>());
+            (path.clone(), *mode, text.map_or_else(|| bytes.clone(), String::into_bytes))
+        });
+        all.collect::<Vec<_>>()
+    };
+    assert_same(&rename(now, bench), &rename(before, other), what);
+}
