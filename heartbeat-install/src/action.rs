@@ -96,7 +96,9 @@ fn diff(path: &Path, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
     match (text(before), text(after)) {
         (Ok(before), Ok(after)) => unified(&path.to_string_lossy(), before.as_deref(), after.as_deref()),
         _ if before == after => format!("# set the mode of {}\n", path.display()),
-        _ => format!("Binary files {} differ\n", path.display()),
+        _ if before.is_none() => format!("Binary files /dev/null and {} differ\n", path.display()),
+        _ if after.is_none() => format!("Binary files {} and /dev/null differ\n", path.display()),
+        _ => format!("Binary files {0} and {0} differ\n", path.display()),
     }
 }
 

@@ -55,6 +55,12 @@ pub(crate) fn dry(output: &mut Output, world: &World, plan: &Plan) -> Result<(),
     for action in &plan.actions {
         output.text(&action.shown())?;
     }
+    if plan.actions.is_empty() {
+        output.text("# nothing to do\n")?;
+    }
+    for command in &plan.next {
+        output.text(&format!("# for a person to run: {command}\n"))?;
+    }
     Ok(())
 }
 

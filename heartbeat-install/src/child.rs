@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    /// Whether stdout is the text that it printed, every byte of it.
+    pub(crate) is_text: bool,
 }
 
 impl Answer {
@@ -74,6 +76,7 @@ impl Program {
                 status: output.status.code(),
                 stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
                 stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+                is_text: std::str::from_utf8(&output.stdout).is_ok(),
             }),
             Ok(None) => {
                 for pid in handle.pids().into_iter().filter_map(|pid| i32::try_from(pid).ok()) {

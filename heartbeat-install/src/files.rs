@@ -120,7 +120,7 @@ pub(crate) fn take(root: &Path, files: &BTreeMap<PathBuf, Placed>, look: Look<'_
             // It is back already, or was never taken away.
             _ if orig.is_some() && !orig_waits => continue,
             _ => {
-                kept.push(path);
+                kept.push(place.clone());
                 continue;
             }
         }

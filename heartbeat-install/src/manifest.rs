@@ -115,7 +115,23 @@ impl Manifest {
         let wrong = |why: &dyn std::fmt::Display| {
             Error::data(format!("{} is not valid: {why}; remove it, and what it named is only removed by hand", path.display()))
         };
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(&error))
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(&error))?;
+        Ok(Some(if manifest.is_of_a_copy_in(workspace) { manifest.without_what_is_outside() } else { manifest }))
+    }
+
+    /// A workspace that was copied has the manifest of the one that it was copied from, which is still there.
+    fn is_of_a_copy_in(&self, workspace: &Path) -> bool {
+        self.workspace != workspace
+            && path(&self.workspace).exists()
+            && fs::canonicalize(&self.workspace).is_ok_and(|it| it != workspace)
+    }
+
+    /// What is outside of a workspace belongs to the original.
+    fn without_what_is_outside(mut self) -> Self {
+        self.triggers.clear();
+        self.files.retain(|path, _| path.is_relative());
+        self.folders.retain(|path| path.is_relative());
+        self
     }
 
     /// As it is written.

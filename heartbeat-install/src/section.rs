@@ -35,7 +35,7 @@ pub(crate) struct Record {
 pub(crate) struct Ours {
     /// Markdown that begins with a heading; lines end with `\n`.
     pub(crate) section: String,
-    /// Where a `tasks:` block may hold it instead: the interval and the prompt of an entry.
+    /// Of a heartbeat's text: the interval and the prompt of an entry, if a `tasks:` block is to hold it instead.
     pub(crate) entry: Option<(String, String)>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn put(was: Option<&str>, ours: &Ours, record: Option<&Record>) -> Re
                 let lead = if old[..at].ends_with('\n') { "" } else { eol };
                 return Ok(insert(old, at, lead, &wanted));
             }
-            if let Some(range) = find_predecessor(old) {
+            if let Some(range) = ours.entry.as_ref().and_then(|_| find_predecessor(old)) {
                 let whole = old[range.clone()].ends_with('\n');
                 let wanted = if whole { wanted.as_str() } else { wanted.trim_end_matches(['\r', '\n']) };
                 let record = Record { replaced: Some(old[range.clone()].to_owned()), ..Record::default() };

@@ -36,7 +36,8 @@ impl Crontab {
         let program = program.ok_or("there is no crontab program; install cron")?;
         let answer = program.run(&["-l"], None)?;
         let text = match answer.status {
-            Some(0) => Some(answer.stdout),
+            Some(0) if answer.is_text => Some(answer.stdout),
+            Some(0) => return Err("the crontab is not UTF-8, and could not be written back as it is; convert it".to_owned()),
             _ if answer.stderr.to_lowercase().contains("no crontab") => None,
             _ => return Err(format!("crontab -l: {}", answer.complaint())),
         };

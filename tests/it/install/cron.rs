@@ -45,6 +45,14 @@ fn each_workspace_has_its_own_line() {
     assert_eq!(bench.text("stand-ins/crontab.text").lines().count(), 1);
 }
 
+#[test]
+fn a_crontab_that_is_no_utf_8_is_not_written() {
+    let bench = Bench::new();
+    fs::write(bench.path("stand-ins/crontab.text"), b"0 1 * * * caf\xe9\n").unwrap();
+    bench.run(&["--trigger", "cron"]).exits(78).complains("the crontab is not UTF-8");
+    assert_eq!(fs::read(bench.path("stand-ins/crontab.text")).unwrap(), b"0 1 * * * caf\xe9\n");
+}
+
 /// Puts the person's crontab back, whatever happens.
 struct RealCrontab(Option<Vec<u8>>);
 

@@ -92,6 +92,7 @@ fn a_dry_run_writes_nothing_and_its_diff_is_what_would_be_done() {
         compared += 1;
     }
     assert!(compared > 12, "{compared}");
+    assert!(bench.run(&[&args[..], &["--dry-run"]].concat()).ok().stdout().ends_with("# nothing to do\n"));
     // Nor does a dry uninstall do anything.
     let installed = snapshot(&bench.ws());
     let diff = bench.run(&["--uninstall", "--dry-run"]).ok().stdout();
@@ -133,7 +134,7 @@ fn what_a_person_changed_is_left_and_named() {
     assert!(fs::read(bench.path("ws/bin/watch")).unwrap().starts_with(b"\x7fELF"));
     assert_eq!(bench.answer(&["--trigger", "none"])["changed"], false);
     let answer = bench.answer(&["--uninstall"]);
-    assert_eq!(answer["kept"], json!([word(&bench.path("ws/bin/recovery-pass"))]));
+    assert_eq!(answer["kept"], json!(["bin/recovery-pass"]));
     let left: Vec<_> = snapshot(&bench.ws()).into_iter().map(|(path, ..)| path).collect();
     assert_eq!(left, ["bin", "bin/recovery-pass"].map(std::path::PathBuf::from));
 }
@@ -249,6 +250,38 @@ fn a_workspace_that_moved_is_brought_up_to_date() {
     assert!(new != old && new.lines().count() == 1 && new.contains("new ws/bin/recovery-pass"), "{new}");
     bench.answer(&["--uninstall"]);
     assert!(!bench.path("stand-ins/crontab.text").exists());
+}
+
+#[test]
+fn a_copy_leaves_the_originals_trigger_alone() {
+    let bench = Bench::new();
+    bench.answer(&["--trigger", "cron"]);
+    let line = bench.text("stand-ins/crontab.text");
+    bench.workspace.shell("cp -r ws copy").ok();
+    let copy = |args: &[&str]| {
+        let mut command = bench.command(&super::programs().join("heartbeat-install"));
+        command.args(["--workspace", word(&bench.path("copy"))]).args(args);
+        bench.workspace.finish(command, None)
+    };
+    copy(&["--trigger", "cron"]).ok();
+    assert_eq!(bench.text("stand-ins/crontab.text").lines().count(), 2);
+    copy(&["--uninstall"]).ok();
+    assert_eq!(bench.text("stand-ins/crontab.text"), line);
+    // A copy that was not made an installation of its own, too.
+    bench.workspace.shell("rm -r copy && cp -r ws copy").ok();
+    copy(&["--uninstall"]).ok();
+    assert_eq!(bench.text("stand-ins/crontab.text"), line);
+    assert_eq!(fs::read_dir(bench.path("copy")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_placed_program_takes_itself_out() {
+    let bench = Bench::new();
+    bench.answer(&["--trigger", "cron"]);
+    let mut command = bench.command(&bench.path("ws/bin/heartbeat-install"));
+    command.arg("--uninstall").current_dir(bench.ws());
+    bench.workspace.finish(command, None).ok();
+    assert_eq!(fs::read_dir(bench.ws()).unwrap().count(), 0);
 }
 
 #[test]
