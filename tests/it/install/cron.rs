@@ -10,7 +10,7 @@ use super::Bench;
 
 #[test]
 fn other_lines_stay_byte_for_byte() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     for before in [None, Some(""), Some("# mine\nMAILTO=alice\n\n0 4 * * * backup %x\\%y\n"), Some("@reboot x # task-recovery:0\n")]
     {
         if let Some(text) = before {
@@ -33,10 +33,10 @@ fn other_lines_stay_byte_for_byte() {
 
 #[test]
 fn each_workspace_has_its_own_line() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.workspace.shell("mkdir other").ok();
     bench.answer(&["--trigger", "cron"]);
-    let mut command = bench.command(&super::programs().join("heartbeat-install"));
+    let mut command = bench.command(&bench.release.join("heartbeat-install"));
     command.args(["--workspace", word(&bench.path("other")), "--trigger", "cron", "--lang", "zh"]);
     bench.workspace.finish(command, None).ok();
     let text = bench.text("stand-ins/crontab.text");
@@ -47,7 +47,7 @@ fn each_workspace_has_its_own_line() {
 
 #[test]
 fn a_crontab_that_is_no_utf_8_is_not_written() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     fs::write(bench.path("stand-ins/crontab.text"), b"0 1 * * * caf\xe9\n").unwrap();
     bench.run(&["--trigger", "cron"]).exits(78).complains("the crontab is not UTF-8");
     assert_eq!(fs::read(bench.path("stand-ins/crontab.text")).unwrap(), b"0 1 * * * caf\xe9\n");

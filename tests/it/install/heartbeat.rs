@@ -35,7 +35,7 @@ fn is_effectively_empty(text: &str) -> bool {
 
 #[test]
 fn without_a_tasks_block_it_gets_a_section() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     for before in [
         None,
         Some(""),
@@ -60,7 +60,7 @@ fn without_a_tasks_block_it_gets_a_section() {
 
 #[test]
 fn a_tasks_block_gets_an_entry() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     let mail = "- name: mail\n  interval: 30m\n  prompt: \"Check the mail\"\n";
     for (head, tail) in
         [("", ""), ("# Mine\n\nProse.\n\n", ""), ("# Mine\n\n", "\n## More\n\nProse.\n"), ("", "words that end it\n")]
@@ -78,7 +78,7 @@ fn a_tasks_block_gets_an_entry() {
 
 #[test]
 fn the_predecessors_section_makes_way_and_comes_back() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     for heading in ["## Task Runtime Recovery Check", "## Task Recovery Check"] {
         let section = format!(
             "{heading}\n\n```bash\n# every time\npython3 scripts/task_runtime_watch.py --auto-resume\n```\n\nReport alerts.\n"
@@ -93,7 +93,7 @@ fn the_predecessors_section_makes_way_and_comes_back() {
 
 #[test]
 fn our_older_section_is_refreshed_where_it_is() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     bench.put("ws/HEARTBEAT.md", "# Mine\n\n<!-- task-recovery:begin -->\nolder words\n<!-- task-recovery:end -->\n\n## More\n");
     bench.answer(&["--trigger", "heartbeat"]);
     let text = bench.text("ws/HEARTBEAT.md");
@@ -112,7 +112,7 @@ fn our_older_section_is_refreshed_where_it_is() {
 
 #[test]
 fn a_link_stays_one_and_a_mode_stays_as_it_was() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     bench.workspace.shell("mkdir notes").ok();
     bench.put("notes/heartbeat.md", "Mine.\n");
     fs::set_permissions(bench.path("notes/heartbeat.md"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -139,7 +139,7 @@ fn a_link_stays_one_and_a_mode_stays_as_it_was() {
 
 #[test]
 fn what_cannot_be_edited_safely_is_named_and_left() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     fs::write(bench.path("ws/HEARTBEAT.md"), b"caf\xe9\n").unwrap();
     bench.run(&["--trigger", "heartbeat"]).exits(65).complains("HEARTBEAT.md is not UTF-8");
     bench.put("ws/HEARTBEAT.md", "<!-- task-recovery:begin -->\nwhere does it end?\n");
@@ -149,7 +149,7 @@ fn what_cannot_be_edited_safely_is_named_and_left() {
 
 #[test]
 fn another_trigger_takes_the_text_out() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     bench.put("ws/HEARTBEAT.md", "Mine.\n");
     bench.answer(&["--trigger", "heartbeat"]);
     bench.answer(&["--trigger", "cron"]);
@@ -164,7 +164,7 @@ fn another_trigger_takes_the_text_out() {
 
 #[test]
 fn a_long_file_is_warned_of() {
-    let bench = Bench::with_openclaw(OLD);
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
     bench.put("ws/HEARTBEAT.md", &"words\n".repeat(4000));
     let answer = bench.answer(&["--trigger", "heartbeat"]);
     assert!(answer["notes"].to_string().contains("OpenClaw reads 20000 of it"), "{answer}");

@@ -23,14 +23,13 @@ const TRIGGERS: [&str; 4] = ["--trigger", "heartbeat", "--trigger", "cron"];
 
 /// A workspace with things of its own in the places of ours.
 fn bench() -> Bench {
-    let bench = Bench::with_openclaw("2026.7.35");
+    let bench = Bench::with_openclaw("2026.7.35").with_small_programs();
     bench.put("ws/HEARTBEAT.md", "Mine, no end");
     bench.put("ws/AGENTS.md", "# Agents\n");
     bench.workspace.shell("mkdir -p ws/scripts ws/bin").ok();
     bench.put("ws/scripts/task_runtime.py", "# the predecessor\n");
     bench.put("ws/bin/recovery-pass", "my own\n");
     bench.put("stand-ins/crontab.text", "# mine\n");
-    small_programs(&bench);
     bench
 }
 
@@ -43,25 +42,8 @@ fn clean(bench: &Bench) {
     }
 }
 
-/// The program, with small stand-ins for the others beside it: what matters here is in which order things are done.
-fn small_programs(bench: &Bench) {
-    bench.workspace.shell("mkdir release").ok();
-    fs::hard_link(super::programs().join("heartbeat-install"), bench.path("release/heartbeat-install")).unwrap();
-    let version = bench.workspace.run("card", &["--version"]).ok().stdout();
-    for name in ["card", "checkpoint", "watch", "resume"] {
-        let version = version.trim().replacen("card", name, 1);
-        bench.workspace.write(&format!("release/{name}"), &format!("#!/bin/sh\necho '{version}'\n"));
-    }
-}
-
-fn command(bench: &Bench, args: &[&str]) -> Command {
-    let mut command = bench.command(&bench.path("release/heartbeat-install"));
-    command.args(["--workspace", word(&bench.ws())]).args(args);
-    command
-}
-
 fn run(bench: &Bench, args: &[&str]) {
-    bench.workspace.finish(command(bench, args), None).ok();
+    bench.run(args).ok();
     clean(bench);
 }
 
@@ -69,7 +51,7 @@ fn run(bench: &Bench, args: &[&str]) {
 fn killed(bench: &Bench, args: &[&str], call: &str, occurrence: usize) -> bool {
     let mut strace = Command::new("strace");
     let inject = format!("--inject={call}:signal=KILL:when={occurrence}");
-    let killed = command(bench, args);
+    let killed = bench.install(args);
     strace.args(["-qq", "-o", "/dev/null", "-e", call, &inject]).arg(killed.get_program()).args(killed.get_args());
     strace.env_clear().stdin(Stdio::null()).current_dir(bench.path("home"));
     for (name, value) in killed.get_envs() {

@@ -54,7 +54,7 @@ fn an_automation_is_picked_when_the_gateway_answers() {
 
 #[test]
 fn with_the_gateway_down_the_next_best_is_picked_and_the_person_told() {
-    let bench = Bench::with_openclaw("2026.9.6");
+    let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
     bench.put("stand-ins/down", "");
     let answer = bench.answer(&[]);
     assert_eq!(answer["triggers"], json!(["cron"]), "{answer}");
@@ -82,7 +82,7 @@ fn with_the_gateway_down_the_next_best_is_picked_and_the_person_told() {
 
 #[test]
 fn who_may_not_add_a_job_gets_the_next_best_and_the_operators_command() {
-    let bench = Bench::with_openclaw("2026.9.6");
+    let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
     bench.put("stand-ins/refuse", "");
     let answer = bench.answer(&[]);
     assert_eq!(answer["triggers"], json!(["cron"]), "{answer}");
@@ -94,7 +94,7 @@ fn who_may_not_add_a_job_gets_the_next_best_and_the_operators_command() {
 
 #[test]
 fn a_new_version_gets_the_text_into_its_scratch() {
-    let bench = Bench::with_openclaw("2026.9.6");
+    let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
     bench.put("ws/HEARTBEAT.md", "Nobody reads this.\n");
     let answer = bench.answer(&["--trigger", "heartbeat"]);
     let notes = answer["notes"].to_string();
@@ -114,7 +114,7 @@ fn a_new_version_gets_the_text_into_its_scratch() {
 
 #[test]
 fn a_scratch_that_moves_is_read_again() {
-    let bench = Bench::with_openclaw("2026.9.6");
+    let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
     let path = format!("stand-ins/scratch-{HEARTBEAT_JOB}.json");
     bench.put(&path, &json!({"content": "Check the mail.", "revision": 7}).to_string());
     bench.put("stand-ins/moved", "2");
@@ -132,7 +132,7 @@ fn a_scratch_that_moves_is_read_again() {
 
 #[test]
 fn an_upgrade_of_openclaw_is_noticed() {
-    let bench = Bench::with_openclaw("2026.7.35");
+    let bench = Bench::with_openclaw("2026.7.35").with_small_programs();
     bench.put("ws/HEARTBEAT.md", "Mine.\n");
     bench.answer(&["--trigger", "heartbeat"]);
     bench.put("stand-ins/version", "2026.9.6");
@@ -147,7 +147,7 @@ fn an_upgrade_of_openclaw_is_noticed() {
 
 #[test]
 fn a_text_that_doctor_imported_is_found() {
-    let bench = Bench::with_openclaw("2026.7.35");
+    let bench = Bench::with_openclaw("2026.7.35").with_small_programs();
     bench.put("ws/HEARTBEAT.md", "Mine.\n");
     bench.answer(&["--trigger", "heartbeat"]);
     let text = bench.text("ws/HEARTBEAT.md");
@@ -160,7 +160,7 @@ fn a_text_that_doctor_imported_is_found() {
 
 #[test]
 fn every_agent_gets_its_own() {
-    let bench = Bench::with_openclaw("2026.9.6");
+    let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
     bench.workspace.shell("mkdir ws2 ws3").ok();
     bench.set_agents(&[
         ("main", bench.ws()),
@@ -169,7 +169,7 @@ fn every_agent_gets_its_own() {
         ("gone", bench.path("none")),
     ]);
     let all = |args: &[&str]| {
-        let mut command = bench.command(&super::programs().join("heartbeat-install"));
+        let mut command = bench.command(&bench.release.join("heartbeat-install"));
         command.arg("--all-agents").args(args);
         bench.workspace.finish(command, None)
     };
@@ -184,7 +184,7 @@ fn every_agent_gets_its_own() {
     bench.set_agents(&[("main", bench.ws()), ("helper", bench.path("ws2"))]);
     assert!(all(&[]).ok().json().iter().all(|answer| answer["changed"] == false));
     // A workspace that is no agent's has a key of its own.
-    let mut command = bench.command(&super::programs().join("heartbeat-install"));
+    let mut command = bench.command(&bench.release.join("heartbeat-install"));
     command.args(["--workspace", word(&bench.path("ws3"))]);
     bench.workspace.finish(command, None).ok();
     let keys: Vec<String> = self::jobs(&bench).iter().map(|job| job["declarationKey"].as_str().unwrap().to_owned()).collect();
@@ -195,7 +195,7 @@ fn every_agent_gets_its_own() {
 
 #[test]
 fn the_workspace_is_found_as_openclaw_has_it() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.workspace.shell("mkdir -p home/.openclaw-work/workspace home/.openclaw/workspace-old state/workspace dir").ok();
     for (variables, folder) in [
         (&[("OPENCLAW_WORKSPACE_DIR", "dir")] as &[(&str, &str)], "dir"),
@@ -203,7 +203,7 @@ fn the_workspace_is_found_as_openclaw_has_it() {
         (&[("OPENCLAW_PROFILE", "work")], "home/.openclaw-work/workspace"),
         (&[("OPENCLAW_PROFILE", "old")], "home/.openclaw/workspace-old"),
     ] {
-        let mut command = bench.command(&super::programs().join("heartbeat-install"));
+        let mut command = bench.command(&bench.release.join("heartbeat-install"));
         command.args(["--trigger", "none"]).current_dir(std::env::temp_dir());
         for (name, value) in variables {
             let value = if *name == "OPENCLAW_PROFILE" { (*value).into() } else { bench.path(value).into_os_string() };
@@ -216,7 +216,7 @@ fn the_workspace_is_found_as_openclaw_has_it() {
 
 #[test]
 fn an_openclaw_that_hangs_or_lies_is_no_trigger() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.workspace.write(
         "stand-ins/openclaw",
         "#!/bin/sh\n[ \"$1\" = --version ] && echo 'OpenClaw 2026.9.6 (x)' || echo 'Segmentation fault'\n",

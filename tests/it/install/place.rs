@@ -64,7 +64,7 @@ fn a_dry_run_writes_nothing_and_its_diff_is_what_would_be_done() {
     if !has_tool("patch") {
         return;
     }
-    let bench = Bench::with_openclaw("2026.7.35");
+    let bench = Bench::with_openclaw("2026.7.35").with_small_programs();
     bench.put("ws/AGENTS.md", "# Agents\n\nNo end");
     bench.put("ws/HEARTBEAT.md", "# Mine\n\ntasks:\n- name: mail\n  interval: 1h\n  prompt: \"Mail\"\n\n## Prose\n\nWords.\n");
     let before = snapshot(&bench.ws());
@@ -102,7 +102,7 @@ fn a_dry_run_writes_nothing_and_its_diff_is_what_would_be_done() {
 
 #[test]
 fn what_was_there_is_kept_and_comes_back() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.workspace.shell("mkdir -p ws/bin ws/skills/task-recovery").ok();
     bench.workspace.write("ws/bin/watch", "#!/bin/sh\necho mine\n");
     bench.put("ws/bin/card.orig", "an older one\n");
@@ -141,7 +141,7 @@ fn what_a_person_changed_is_left_and_named() {
 
 #[test]
 fn an_update_takes_the_new_text_unless_a_person_changed_the_old_one() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.answer(&["--trigger", "none"]);
     // As an older release would have placed it.
     let older = "an older text\n";
@@ -159,7 +159,7 @@ fn an_update_takes_the_new_text_unless_a_person_changed_the_old_one() {
 
 #[test]
 fn agents_md_gets_its_line_once() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.put("ws/AGENTS.md", "# Agents\r\n\r\nBe kind.\r\n");
     let before = snapshot(&bench.ws());
     bench.answer(&["--trigger", "none", "--agents-md"]);
@@ -231,7 +231,7 @@ fn the_placed_program_does_not_bless_what_was_replaced_beside_it() {
 
 #[test]
 fn a_folder_where_a_file_should_be_is_named() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.workspace.shell("mkdir -p ws/bin/card").ok();
     bench.run(&["--trigger", "none"]).exits(65).complains("bin/card is no file");
     assert!(!bench.path("ws/data").exists());
@@ -239,7 +239,7 @@ fn a_folder_where_a_file_should_be_is_named() {
 
 #[test]
 fn a_workspace_that_moved_is_brought_up_to_date() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.answer(&["--trigger", "cron"]);
     let old = bench.text("stand-ins/crontab.text");
     bench.workspace.shell("mv ws moved && mkdir ws && rmdir ws && mv moved 'new ws' && ln -s 'new ws' ws").ok();
@@ -254,12 +254,12 @@ fn a_workspace_that_moved_is_brought_up_to_date() {
 
 #[test]
 fn a_copy_leaves_the_originals_trigger_alone() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.answer(&["--trigger", "cron"]);
     let line = bench.text("stand-ins/crontab.text");
     bench.workspace.shell("cp -r ws copy").ok();
     let copy = |args: &[&str]| {
-        let mut command = bench.command(&super::programs().join("heartbeat-install"));
+        let mut command = bench.command(&bench.release.join("heartbeat-install"));
         command.args(["--workspace", word(&bench.path("copy"))]).args(args);
         bench.workspace.finish(command, None)
     };
@@ -276,7 +276,7 @@ fn a_copy_leaves_the_originals_trigger_alone() {
 
 #[test]
 fn the_placed_program_takes_itself_out() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.answer(&["--trigger", "cron"]);
     let mut command = bench.command(&bench.path("ws/bin/heartbeat-install"));
     command.arg("--uninstall").current_dir(bench.ws());
@@ -286,7 +286,7 @@ fn the_placed_program_takes_itself_out() {
 
 #[test]
 fn what_cannot_work_is_refused_before_anything_is_written() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     for (args, status, complaint) in [
         (&["--trigger", "now"] as &[&str], 64, "\"now\" is no trigger"),
         (&["--trigger", "none", "--trigger", "cron"], 64, "none goes with no other trigger"),
@@ -302,11 +302,11 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
         bench.run(args).exits(status).complains(complaint);
         assert_eq!(fs::read_dir(bench.ws()).unwrap().count(), 0, "{args:?}");
     }
-    let mut command = bench.command(&super::programs().join("heartbeat-install"));
+    let mut command = bench.command(&bench.release.join("heartbeat-install"));
     command.args(["--trigger", "none"]).env("TASK_RUNS_DIR", bench.path("cards"));
     bench.workspace.finish(command, None).exits(78).complains("no trigger would know it");
     bench.workspace.shell("mkdir 'a\nb'").ok();
-    let mut command = bench.command(&super::programs().join("heartbeat-install"));
+    let mut command = bench.command(&bench.release.join("heartbeat-install"));
     command.args(["--workspace", word(&bench.path("a\nb"))]);
     bench.workspace.finish(command, None).exits(78).complains("control character");
 }
@@ -316,14 +316,14 @@ fn root_does_not_install_for_others() {
     if !tests::is_root() {
         return;
     }
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench.workspace.shell("chown 65534 ws").ok();
     bench.run(&["--trigger", "none"]).exits(77).complains("not as root");
 }
 
 #[test]
 fn two_runs_do_not_meet() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     let folder = fs::File::open(bench.ws()).unwrap();
     folder.lock().unwrap();
     bench.run(&["--trigger", "none"]).exits(75).complains("another heartbeat-install is at work");
@@ -332,7 +332,7 @@ fn two_runs_do_not_meet() {
 
 #[test]
 fn without_anything_to_call_it_the_files_are_there_and_the_person_is_told() {
-    let bench = Bench::new();
+    let bench = Bench::new().with_small_programs();
     bench
         .workspace
         .write("stand-ins/crontab", "#!/bin/sh\necho 'You (alice) are not allowed to use this program (crontab)' >&2\nexit 1\n");
