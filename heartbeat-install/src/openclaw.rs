@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::child::{Answer, Program};
 use crate::every::Every;
 
-const LIMIT_SECONDS: u64 = 30;
+/// Ten times what a call takes on an idle machine.
+const LIMIT_SECONDS: u64 = 60;
 
 /// OpenClaw as it is on this machine.
 #[derive(Clone, Debug)]

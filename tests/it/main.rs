@@ -18,6 +18,7 @@ mod installed;
 mod leader;
 mod overtaken;
 mod install;
+mod installed;
 mod pipeline;
 mod recovery_pass;
 mod report;
