@@ -88,7 +88,7 @@ fn one(wanted: &Wanted, workspace: &Path, programs: &Programs, output: &mut Outp
     let (world, plan, changed) = carry_out(wanted, world)?;
     answer::done(output, wanted, &world, &plan, changed)?;
     if plan.lacks_trigger {
-        let next = plan.next.join(", or ");
+        let next = plan.next.join("; then: ");
         return Err(Error::new(Exit::Config, format!("everything is placed, but nothing here can call it regularly; run: {next}")));
     }
     Ok(Exit::Done)

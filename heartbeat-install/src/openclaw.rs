@@ -19,6 +19,8 @@ pub(crate) struct OpenClaw {
     pub(crate) program: Program,
     /// Year, month and number; none when it could not be read.
     pub(crate) version: Option<(u32, u32, u32)>,
+    /// It cannot be run, or does not answer: then nothing else is asked.
+    broken: Option<String>,
 }
 
 /// An agent, as far as it matters here.
@@ -44,6 +46,8 @@ pub(crate) struct Job {
 pub(crate) enum Failure {
     /// No Gateway answers.
     Down(String),
+    /// There is no OpenClaw.
+    Absent,
     /// The scratch changed since it was read.
     Stale,
     /// Anything else, in OpenClaw's words.
@@ -55,6 +59,7 @@ impl Failure {
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Down(message) | Self::Refused(message) => message,
+            Self::Absent => "openclaw is not on the PATH",
             Self::Stale => "it changes faster than it can be written",
         }
     }
@@ -72,8 +77,10 @@ impl OpenClaw {
     /// Looks for it and asks for its version. `last` = where it was the last time.
     pub(crate) fn find(last: Option<&Path>) -> Option<Self> {
         let program = Program::find("openclaw", LIMIT_SECONDS, last)?;
-        let version = program.run(&["--version"], None).ok().and_then(|answer| version(&answer.stdout));
-        Some(Self { program, version })
+        Some(match program.run(&["--version"], None) {
+            Ok(answer) => Self { version: version(&answer.stdout), program, broken: None },
+            Err(why) => Self { version: None, program, broken: Some(why) },
+        })
     }
 
     /// Whether this version puts HEARTBEAT.md before the model. From 2026.8 on a file of that name is never read.
@@ -156,6 +163,9 @@ impl OpenClaw {
     }
 
     fn ask(&self, args: &[&str], input: Option<&str>) -> Result<Value, Failure> {
+        if let Some(why) = &self.broken {
+            return Err(Failure::Refused(why.clone()));
+        }
         let asked = || format!("openclaw {}", args.iter().take(2).copied().collect::<Vec<_>>().join(" "));
         let answer = self.program.run(args, input).map_err(Failure::Refused)?;
         if !answer.is_ok() {

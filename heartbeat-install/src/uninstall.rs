@@ -26,6 +26,10 @@ pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
     };
     for (kind, installed) in &manifest.triggers {
         for installed in installed.all() {
+            if installed.openclaw.is_some() && world.openclaw().is_none() {
+                let note = "openclaw is not on the PATH; if it is in use elsewhere, what it was told stays:";
+                plan.notes.push(format!("{note} {} {}", kind.word(), installed.name));
+            }
             plan.actions.extend(kind.take(world, installed)?);
         }
     }

@@ -81,13 +81,13 @@ impl World {
 
     /// Its jobs, when a Gateway answers.
     pub(crate) fn jobs(&self) -> Result<&[Job], Failure> {
-        let jobs = self.jobs.get_or_init(|| self.openclaw().ok_or_else(no_openclaw)?.jobs());
+        let jobs = self.jobs.get_or_init(|| self.openclaw().ok_or(Failure::Absent)?.jobs());
         jobs.as_deref().map_err(Clone::clone)
     }
 
     /// The agent that works in this workspace; of several the default one.
     pub(crate) fn agent(&self) -> Result<Option<&Agent>, Failure> {
-        let agents = self.agents.get_or_init(|| self.openclaw().ok_or_else(no_openclaw)?.agents());
+        let agents = self.agents.get_or_init(|| self.openclaw().ok_or(Failure::Absent)?.agents());
         let agents = agents.as_deref().map_err(Clone::clone)?;
         let here = |agent: &&Agent| std::fs::canonicalize(&agent.workspace).is_ok_and(|folder| folder == self.workspace);
         let mut all = agents.iter().filter(here);
@@ -117,10 +117,6 @@ impl World {
     pub(crate) fn lang(&self, wanted: Option<Lang>) -> Lang {
         wanted.or(self.manifest.as_ref().map(|manifest| manifest.lang)).unwrap_or_else(Lang::of_locale)
     }
-}
-
-fn no_openclaw() -> Failure {
-    Failure::Refused("openclaw is not on the PATH".to_owned())
 }
 
 /// A workspace that every trigger can name, and that is not another user's.

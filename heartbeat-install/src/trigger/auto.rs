@@ -55,7 +55,7 @@ pub(crate) fn choose(world: &World, every: Every) -> Result<Chosen, Error> {
         _ => {
             "nothing here can call it".clone_into(&mut chosen.why);
             if chosen.next.is_empty() {
-                chosen.next.push(format!("apt-get install cron; {}", world.command(&["--trigger", "cron"])));
+                chosen.next.extend(["apt-get install cron".to_owned(), world.command(&["--trigger", "cron"])]);
             }
             Ok(chosen)
         }
@@ -83,7 +83,7 @@ fn automation(world: &World, chosen: &mut Chosen) -> bool {
             return false;
         }
         (Err(Failure::Down(message)), None) => {
-            chosen.next.push(format!("openclaw gateway run; {command}"));
+            chosen.next.extend(["openclaw gateway run".to_owned(), command]);
             format!("{name} is here, but its Gateway is down: {message}")
         }
         (Err(failure), None) => {

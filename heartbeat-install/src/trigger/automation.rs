@@ -20,7 +20,7 @@ pub(crate) fn plan(world: &World, terms: Terms, before: Option<&Installed>) -> R
     let remedy = world.command(&["--trigger", "automation"]);
     let jobs = world.jobs().map_err(|failure| refusal(&failure, &remedy))?;
     let Some(openclaw) = world.openclaw().cloned() else {
-        return Err(refusal(&Failure::Refused("openclaw is not on the PATH".to_owned()), &remedy));
+        return Err(refusal(&Failure::Absent, &remedy));
     };
     let key = match before {
         Some(before) => before.name.clone(),
@@ -49,7 +49,11 @@ pub(crate) fn plan(world: &World, terms: Terms, before: Option<&Installed>) -> R
 
 pub(crate) fn take(world: &World, installed: &Installed) -> Result<Vec<Action>, Error> {
     let remedy = world.command(&["--uninstall"]);
-    let jobs = world.jobs().map_err(|failure| refusal(&failure, &remedy))?;
+    let jobs = match world.jobs() {
+        // It went, and its jobs with it.
+        Err(Failure::Absent) => return Ok(Vec::new()),
+        jobs => jobs.map_err(|failure| refusal(&failure, &remedy))?,
+    };
     let openclaw = world.openclaw().cloned();
     let ours = jobs.iter().filter(|job| job.key == installed.name);
     Ok(openclaw

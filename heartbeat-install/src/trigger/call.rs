@@ -83,6 +83,7 @@ pub(crate) fn refusal(failure: &Failure, remedy: &str) -> Error {
             format!("OpenClaw's Gateway is down: {message}; start it (openclaw gateway run), then run: {remedy}"),
         ),
         Failure::Stale => Error::new(Exit::Busy, format!("{message}; try again: {remedy}")),
-        Failure::Refused(_) => Error::refused(format!("OpenClaw did not do it: {message}; the operator should run: {remedy}")),
+        Failure::Absent => Error::new(Exit::Config, format!("{message}; add its folder to it, and run: {remedy}")),
+        Failure::Refused(_) => Error::refused(format!("{message}; the operator should run: {remedy}")),
     }
 }

@@ -38,7 +38,8 @@ impl Crontab {
         let text = match answer.status {
             Some(0) if answer.is_text => Some(answer.stdout),
             Some(0) => return Err("the crontab is not UTF-8, and could not be written back as it is; convert it".to_owned()),
-            _ if answer.stderr.to_lowercase().contains("no crontab") => None,
+            // Debian's and most others' words, and busybox's.
+            _ if answer.stderr.contains("no crontab") || answer.stderr.contains("No such file") => None,
             _ => return Err(format!("crontab -l: {}", answer.complaint())),
         };
         Ok(Self { program, text })

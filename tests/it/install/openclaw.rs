@@ -62,8 +62,8 @@ fn with_the_gateway_down_the_next_best_is_picked_and_the_person_told() {
         answer["notes"].to_string().contains("OpenClaw 2026.9.6 is here, but its Gateway is down: Gateway not reachable"),
         "{answer}"
     );
-    let next = answer["next"][0].as_str().unwrap();
-    assert!(next.starts_with("openclaw gateway run; ") && next.ends_with("--trigger automation"), "{next}");
+    assert_eq!(answer["next"][0], "openclaw gateway run");
+    assert!(answer["next"][1].as_str().unwrap().ends_with("--trigger automation"), "{answer}");
     bench.run(&["--trigger", "automation"]).exits(75).complains("start it (openclaw gateway run), then run: ");
     bench.run(&["--trigger", "heartbeat"]).exits(75).complains("Gateway is down");
     fs::remove_file(bench.path("stand-ins/down")).unwrap();
@@ -215,7 +215,19 @@ fn the_workspace_is_found_as_openclaw_has_it() {
 }
 
 #[test]
-fn an_openclaw_that_hangs_or_lies_is_no_trigger() {
+fn an_openclaw_that_is_gone_keeps_nothing_in_place() {
+    let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
+    bench.answer(&[]);
+    fs::remove_file(bench.path("stand-ins/openclaw")).unwrap();
+    let found = bench.run(&["--check"]).exits(1).stdout();
+    assert!(found.contains("the automation cannot be seen: openclaw is not on the PATH"), "{found}");
+    let answer = bench.answer(&["--uninstall"]);
+    assert!(answer["notes"].to_string().contains("what it was told stays: automation task-recovery:watch"), "{answer}");
+    assert_eq!(fs::read_dir(bench.ws()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_openclaw_that_lies_is_no_trigger() {
     let bench = Bench::new().with_small_programs();
     bench.workspace.write(
         "stand-ins/openclaw",

@@ -296,7 +296,7 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
         (&["--check", "--every", "5m"], 64, "it takes no other option of an installation"),
         (&["--all-agents"], 64, "--workspace and --all-agents"),
         (&["--trigger", "cron", "--every", "90s"], 64, "cron cannot do 90s; give 1m"),
-        (&["--trigger", "automation"], 77, "openclaw is not on the PATH"),
+        (&["--trigger", "automation"], 78, "openclaw is not on the PATH"),
         (&["--trigger", "systemd"], 78, "Failed to connect to bus"),
     ] {
         bench.run(args).exits(status).complains(complaint);
