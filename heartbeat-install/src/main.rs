@@ -34,6 +34,8 @@ mod disk;
 mod edits;
 mod every;
 mod files;
+#[cfg(test)]
+mod files_tests;
 mod lang;
 mod manifest;
 mod openclaw;
