@@ -53,6 +53,28 @@ fn an_automation_is_picked_when_the_gateway_answers() {
 }
 
 #[test]
+fn an_odd_path_works_in_an_automation_and_in_a_heartbeat() {
+    let bench = Bench::with_openclaw("2026.7.35");
+    let odd = bench.path("ws/it's a \"$HOME\" `id` 50% \\n 工作 & #1");
+    fs::create_dir(&odd).unwrap();
+    bench.set_agents(&[("main", odd.clone())]);
+    let mut command = bench.install(&[]);
+    command.args(["--trigger", "automation", "--trigger", "heartbeat", "--workspace", word(&odd)]);
+    bench.workspace.finish(command, None).ok();
+    let jobs = jobs(&bench);
+    let payload = &job(&jobs, "task-recovery:watch")["payload"];
+    let argv: Vec<&str> = payload["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let mut pass = bench.command(argv[0].as_ref());
+    pass.args(&argv[1..]).current_dir(payload["cwd"].as_str().unwrap());
+    assert_eq!(bench.workspace.finish(pass, None).ok().stdout(), "NO_REPLY\n");
+    // As an agent runs it: what stands between the first backquotes, in the workspace.
+    let text = fs::read_to_string(odd.join("HEARTBEAT.md")).unwrap();
+    let mut shell = bench.command("/bin/sh".as_ref());
+    shell.args(["-c", text.split('`').nth(1).unwrap()]).current_dir(&odd);
+    assert_eq!(bench.workspace.finish(shell, None).ok().stdout(), "HEARTBEAT_OK\n");
+}
+
+#[test]
 fn with_the_gateway_down_the_next_best_is_picked_and_the_person_told() {
     let bench = Bench::with_openclaw("2026.9.6").with_small_programs();
     bench.put("stand-ins/down", "");
