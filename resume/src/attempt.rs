@@ -20,6 +20,7 @@ use crate::contain::{LOOK, Target};
 use crate::items::Item;
 use crate::limits::Limits;
 use crate::live::Live;
+use crate::record::{forget_contained, is_newest};
 use crate::settle::{Ended, Settled, not_contained, not_contained_line, settle};
 use crate::signals::Signals;
 use crate::supervise::{End, supervise};
@@ -72,11 +73,10 @@ impl Turn<'_> {
             let limits = Limits {
                 timeout_seconds: self.wanted.timeout_seconds.unwrap_or_else(|| claimed.card.timeout_seconds()),
                 grace_seconds: self.wanted.grace_seconds,
-                budget: self.budget,
                 output_max: self.wanted.output_limit,
             };
             (self.on_claim)(&claimed)?;
-            let end = supervise(self.store, &mut claimed, limits, self.signals, self.live);
+            let end = supervise(self.store, &mut claimed, limits, self.budget, self.signals, self.live);
             let settled = self.settle(&claimed, end, *first_start.get_or_insert(claimed.first_start))?;
             let line = match first.take() {
                 Some(first) => joined(first, settled.line, &mut lines),
@@ -157,8 +157,7 @@ impl Turn<'_> {
             Err(LoadError::Missing) => return gone(),
             Err(error) => return Err(error.about(id.as_str())),
         };
-        let ours = card.run.as_ref().is_none_or(|run| run.token == claimed.token && run.attempt == claimed.number);
-        if card.attempt != claimed.number || !ours {
+        if !is_newest(&card, claimed.number, &claimed.token) {
             let event = Event::new("superseded").with("by", "resume").with("attempt", claimed.number);
             held.note(card.revision, self.store.clock().stamp(), &[event]);
             return Ok(superseded(claimed));
@@ -198,8 +197,7 @@ impl Turn<'_> {
             return Ok(not_contained_line(card, &not_contained(&left)));
         }
         self.store.update(&task, |document, now_card, _| {
-            let same = now_card.run.as_ref().is_some_and(|now| now.attempt == run.attempt && now.token == run.token);
-            Ok((same && document.remove("run").is_some())
+            Ok(forget_contained(document, now_card, run.attempt, &run.token)
                 .then(|| Event::new("contained").with("by", "resume").with("attempt", run.attempt)))
         })?;
         Ok(Line::new("contained", id).with("attempt", run.attempt))

@@ -1,7 +1,7 @@
 //! The claim: who may run the next attempt, decided under the task's update lock.
 //!
 //! Read again → judge again → make and lock the three log files → write the card with the new
-//! attempt recorded → unlock. From the write on, the new attempt is the only one that counts, and
+//! attempt recorded (`record.rs`) → unlock. From the write on, the new attempt is the only one that counts, and
 //! the lock on `.in` says that its supervisor lives. A crash before the write leaves files that
 //! nobody counts; one after it leaves a run with nothing alive, which is due at once.
 //!
@@ -12,9 +12,8 @@
 use std::fs;
 use std::io::{Read, Write};
 
-use serde_json::{Map, Value};
 use shared::attempt::Cookie;
-use shared::card::{Card, Status};
+use shared::card::Card;
 use shared::document::Document;
 use shared::durable;
 use shared::exit::{Error, Exit, cause};
@@ -26,6 +25,8 @@ use shared::signal::{self, Line};
 use shared::store::{Held, LoadError, Store};
 use shared::time::Timestamp;
 use shared::verdict::{Attention, Facts, Quiet, Request, Verdict, minutes, silent_since};
+
+use crate::record::{NewAttempt, Recorded, next_number, record, tells_of_none};
 
 /// An attempt that is ours.
 #[derive(Debug)]
@@ -93,18 +94,17 @@ pub(crate) fn claim(store: &Store, observer: &Observer, id: &TaskId, request: Re
         logged_attempts(&folder).map_err(|error| Error::io(format!("cannot list {}: {}", folder.display(), cause(&error))))?;
     let newest = logged.last().map(|number| Logs::new(folder.clone(), *number));
     // Someone rewrote the card without care: it no longer tells of the attempt that its logs tell of.
-    let untold = card.run.is_none() || card.status == Status::Pending;
-    if untold && newest.is_some_and(|logs| logs.supervisor_alive() || logs.attempt_alive()) {
+    if tells_of_none(&card) && newest.is_some_and(|logs| logs.supervisor_alive() || logs.attempt_alive()) {
         let detail = "processes still hold the newest attempt's log, and the card does not tell of it; end them".to_owned();
         let attention = Attention { reason: "attempt_not_recorded".to_owned(), detail, since: card.updated_at };
         return Ok(Claim::NotNow { line: signal::needs_attention(&card, &attention), until: None, explanation: None });
     }
-    let number = 1 + logged.last().copied().unwrap_or_default().max(card.attempt);
+    let number = next_number(&card, logged.last().copied());
     durable::make_folder(&folder).map_err(|error| Error::io(format!("cannot make {}: {}", folder.display(), cause(&error))))?;
     let logs = Logs::new(folder.clone(), number);
     let locked = logs.make().map_err(|error| Error::io(format!("cannot make {}: {}", logs.input().display(), cause(&error))))?;
     let claimed =
-        record(&held, document, &card, Attempt { number, logs: &logs, locked, observer, started_at: store.clock().stamp() });
+        write(&held, document, &card, Attempt { number, logs: &logs, locked, observer, started_at: store.clock().stamp() });
     match claimed {
         Ok(claimed) => {
             logged.iter().filter(|old| **old + LOGS_KEPT <= number).for_each(|old| forget(&Logs::new(folder.clone(), *old)));
@@ -131,35 +131,11 @@ struct Attempt<'a> {
     started_at: Timestamp,
 }
 
-fn record(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt<'_>) -> Result<Claimed, Error> {
+fn write(held: &Held<'_>, mut document: Document, card: &Card, attempt: Attempt<'_>) -> Result<Claimed, Error> {
     let Attempt { number, logs, locked, observer, started_at } = attempt;
-    let first_start = card.status == Status::Pending;
-    let unsettled = card.run.as_ref().filter(|run| !run.background);
-    let token = match unsettled {
-        Some(run) => run.token.clone(),
-        None => new_token()?,
-    };
-    let forerunners_from = card.run.as_ref().map(|run| run.forerunners_from.unwrap_or(run.attempt));
-    let artifacts_permitted = document.remove("permit_artifacts") == Some(Value::Bool(true));
-    document.set_status(Status::Running)?;
-    document.set("attempt", number);
-    if !first_start {
-        document.set("retry_count", card.retry_count + 1);
-        document.set("failures", card.failures + 1);
-    }
-    document.remove("permit");
-    document.remove("not_before");
-    let mut run = Map::new();
-    run.insert("attempt".into(), number.into());
-    run.insert("token".into(), token.as_str().into());
-    run.insert("host".into(), observer.host().into());
-    run.insert("pid".into(), std::process::id().into());
-    run.insert("started_at".into(), started_at.to_string().into());
-    run.insert("charged".into(), (!first_start).into());
-    if let Some(first) = forerunners_from {
-        run.insert("forerunners_from".into(), first.into());
-    }
-    document.set("run", Value::Object(run));
+    let token = new_token()?;
+    let new = NewAttempt { number, token: &token, host: observer.host(), pid: std::process::id(), started_at };
+    let Recorded { token, first_start, artifacts_permitted, forerunners_from } = record(&mut document, card, &new)?;
     let event = Event::new("claimed").with("by", "resume").with("attempt", number).with("phase", card.phase.as_str());
     let given = held.replace(document, event)?;
     let card = given.card(card.task_id()).map_err(|error| Error::data(error.detail))?;

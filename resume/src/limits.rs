@@ -1,33 +1,26 @@
-//! Which limit an attempt has reached: its time, its silence, its output, the pass's time, or a word of the card.
+//! Which limit an attempt has reached: its time, its silence, its output, the pass's time, or a word of the card. Pure: what was
+//! seen, and how long it took, is told (`lookout.rs` does).
 //!
 //! Time is counted in rounds of the supervisor's loop: what was much longer than asked for was spent stopped or suspended.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::time::{Duration, Instant};
+use shared::card::{Card, Status};
 
-use shared::card::Status;
-use shared::store::Store;
-
-use crate::budget::Budget;
-use crate::claim::Claimed;
-use crate::signals::Signals;
 use crate::step::Ending;
 
-/// An idle supervisor looks around this often.
-pub(crate) const TICK: Duration = Duration::from_secs(1);
+/// An idle supervisor looks around this often, in seconds.
+pub const TICK_SECONDS: f64 = 1.0;
 /// And never more often than this.
 const TICK_SECONDS_MIN: f64 = 0.05;
 
 /// Limits of one attempt, in seconds; 0 = none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) timeout_seconds: f64,
-    pub(crate) grace_seconds: f64,
-    /// The pass's time.
-    pub(crate) budget: Budget,
+pub struct Limits {
+    /// From its start.
+    pub timeout_seconds: f64,
+    /// From TERM to KILL.
+    pub grace_seconds: f64,
     /// Bytes.
-    pub(crate) output_max: u64,
+    pub output_max: u64,
 }
 
 /// How much was printed, and how fast.
@@ -67,142 +60,191 @@ fn float(bytes: u64) -> f64 {
     bytes as f64
 }
 
-/// Looks at limits, the card and the attempt's output.
-pub(crate) struct Lookout<'a> {
-    store: &'a Store,
-    claimed: &'a Claimed,
-    timeout_seconds: f64,
+/// What was seen of an attempt, beside its limits.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    limits: Limits,
     budget_seconds: Option<f64>,
-    output_max: u64,
     stale_after_seconds: f64,
+    /// The phase that it was started in.
+    phase: String,
     /// Seconds since the start that count.
-    pub(crate) elapsed: f64,
-    counted_at: Instant,
+    pub elapsed: f64,
     active_at: f64,
     output: Output,
     /// Bytes; beyond that an attempt that was asked to end floods its logs.
     flood_from: Option<u64>,
-    card_file: Option<(u64, i64, i64)>,
     checkpoints: u64,
     word: Option<Ending>,
 }
 
-impl<'a> Lookout<'a> {
-    /// Begins to look.
-    pub(crate) fn new(store: &'a Store, claimed: &'a Claimed, limits: Limits, signals: &Signals) -> Self {
+impl Watched {
+    /// Nothing was seen yet of an attempt that was given this card. `budget_seconds`: what is left of the pass's time, if it has
+    /// an end.
+    #[must_use]
+    pub fn new(given: &Card, limits: Limits, budget_seconds: Option<f64>) -> Self {
         Self {
-            store,
-            claimed,
-            timeout_seconds: limits.timeout_seconds,
-            budget_seconds: limits.budget.left(signals).map(|left| left.as_secs_f64()),
-            output_max: limits.output_max,
-            stale_after_seconds: claimed.card.stale_after_minutes() * 60.0,
+            limits,
+            budget_seconds,
+            stale_after_seconds: given.stale_after_minutes() * 60.0,
+            phase: given.phase.clone(),
             elapsed: 0.0,
-            counted_at: Instant::now(),
             active_at: 0.0,
             output: Output::default(),
             flood_from: None,
-            card_file: None,
-            checkpoints: claimed.card.checkpoint_count,
+            checkpoints: given.checkpoint_count,
             word: None,
         }
     }
 
     /// Counts the time of one round of the loop, looking around included. What took over a second longer than the wait that was
     /// asked for was spent stopped: that is returned.
-    pub(crate) fn count(&mut self, asked: Duration) -> Duration {
-        let now = Instant::now();
-        let time = now - self.counted_at;
-        let counted = time.min(asked + TICK);
-        self.elapsed += counted.as_secs_f64();
-        self.counted_at = now;
-        time - counted
+    pub fn count(&mut self, took_seconds: f64, asked_seconds: f64) -> f64 {
+        let counted = took_seconds.min(asked_seconds + TICK_SECONDS);
+        self.elapsed += counted;
+        took_seconds - counted
     }
 
-    /// The time since it was last counted does not count.
-    pub(crate) fn skip(&mut self) {
-        self.counted_at = Instant::now();
-    }
-
-    /// How long nothing needs to be looked at.
-    pub(crate) fn until_next(&self) -> Duration {
-        let mut seconds = TICK.as_secs_f64();
-        if self.timeout_seconds > 0.0 {
-            seconds = seconds.min(self.timeout_seconds - self.elapsed);
-        }
-        if let Some(budget) = self.budget_seconds {
-            seconds = seconds.min(budget - self.elapsed);
-        }
-        if self.stale_after_seconds > 0.0 {
-            seconds = seconds.min(self.active_at + self.stale_after_seconds - self.elapsed);
-        }
-        if self.output_max > 0 {
-            seconds = seconds.min(self.output.seconds_until_next(self.output_max, self.elapsed));
-        }
-        Duration::from_secs_f64(seconds.max(0.001))
-    }
-
-    /// The limit that is reached.
-    pub(crate) fn limit(&mut self) -> Option<Ending> {
-        self.look_at_card();
-        self.look_at_output();
-        if self.word.is_some() {
-            return self.word.clone();
-        }
-        if self.timeout_seconds > 0.0 && self.elapsed >= self.timeout_seconds {
-            return Some(Ending::Timeout);
-        }
-        if self.budget_seconds.is_some_and(|budget| self.elapsed >= budget) {
-            return Some(Ending::Budget);
-        }
-        if self.output_max > 0 && self.output.printed > self.output_max {
-            return Some(Ending::OutputLimit);
-        }
-        (self.stale_after_seconds > 0.0 && self.elapsed - self.active_at >= self.stale_after_seconds).then_some(Ending::Silent)
-    }
-
-    /// Whether an attempt that was asked to end since the first call prints as much again as it may.
-    pub(crate) fn floods(&mut self) -> bool {
-        if self.output_max == 0 {
-            return false;
-        }
-        self.look_at_output();
-        let from = *self.flood_from.get_or_insert(self.output.printed.saturating_add(self.output_max));
-        self.output.printed > from
-    }
-
-    fn look_at_output(&mut self) {
-        let length = |path| fs::metadata(path).map(|meta| meta.len()).unwrap_or_default();
-        let (out, err) = (length(self.claimed.logs.out()), length(self.claimed.logs.err()));
+    /// Its stdout and stderr have this many bytes.
+    pub fn saw_output(&mut self, out: u64, err: u64) {
         if self.output.look(out, err, self.elapsed) {
             self.active_at = self.elapsed;
         }
     }
 
-    fn look_at_card(&mut self) {
-        let meta = fs::symlink_metadata(self.store.card_path(&self.claimed.id)).ok();
-        let file = meta.map(|meta| (meta.ino(), meta.mtime(), meta.mtime_nsec()));
-        if self.card_file == file {
-            return;
-        }
-        self.card_file = file;
-        let Ok((_, card)) = self.store.load(&self.claimed.id) else { return };
+    /// Its card changed.
+    pub fn saw_card(&mut self, card: &Card) {
         if card.checkpoint_count != self.checkpoints {
             self.checkpoints = card.checkpoint_count;
             self.active_at = self.elapsed;
         }
-        let moved = card.phase != self.claimed.card.phase;
+        let moved = card.phase != self.phase;
         self.word = match card.status {
             Status::Cancelled => Some(Ending::Cancelled),
             Status::Running if moved && card.in_manual_phase() && !card.is_permitted() => Some(Ending::ManualPhase),
             _ => None,
         };
     }
+
+    /// Seconds until a limit is reached when nothing more is seen.
+    #[must_use]
+    pub fn until_limit(&self) -> f64 {
+        let timeout = (self.limits.timeout_seconds > 0.0).then_some(self.limits.timeout_seconds);
+        let silence = (self.stale_after_seconds > 0.0).then_some(self.active_at + self.stale_after_seconds);
+        let limits = [timeout, self.budget_seconds, silence];
+        limits.into_iter().flatten().fold(f64::INFINITY, f64::min) - self.elapsed
+    }
+
+    /// Seconds until its output needs to be looked at again.
+    #[must_use]
+    pub fn until_output(&self) -> f64 {
+        let limit = self.limits.output_max;
+        if limit > 0 { self.output.seconds_until_next(limit, self.elapsed) } else { f64::INFINITY }
+    }
+
+    /// The limit that is reached.
+    #[must_use]
+    pub fn limit(&self) -> Option<Ending> {
+        if self.word.is_some() {
+            return self.word.clone();
+        }
+        if self.limits.timeout_seconds > 0.0 && self.elapsed >= self.limits.timeout_seconds {
+            return Some(Ending::Timeout);
+        }
+        if self.budget_seconds.is_some_and(|budget| self.elapsed >= budget) {
+            return Some(Ending::Budget);
+        }
+        if self.limits.output_max > 0 && self.output.printed > self.limits.output_max {
+            return Some(Ending::OutputLimit);
+        }
+        let silent = self.elapsed - self.active_at >= self.stale_after_seconds;
+        (self.stale_after_seconds > 0.0 && silent).then_some(Ending::Silent)
+    }
+
+    /// Whether an attempt that was asked to end since the first call has printed as much again as it may.
+    pub fn floods(&mut self) -> bool {
+        if self.limits.output_max == 0 {
+            return false;
+        }
+        let from = *self.flood_from.get_or_insert(self.output.printed.saturating_add(self.limits.output_max));
+        self.output.printed > from
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn watched(text: &str, limits: Limits) -> Watched {
+        Watched::new(&card(text), limits, None)
+    }
+
+    fn card(text: &str) -> Card {
+        let whole = format!(r#"{{"task_id":"t","created_at":"2026-11-30T01:00:00Z","resume_adapter":"/a",{text}}}"#);
+        Card::parse(whole.as_bytes(), "t").unwrap()
+    }
+
+    const LIMITS: Limits = Limits { timeout_seconds: 300.0, grace_seconds: 10.0, output_max: 100 };
+
+    #[test]
+    fn time_that_was_spent_stopped_does_not_count() {
+        let mut attempt = watched(r#""status":"running""#, LIMITS);
+        assert!(attempt.count(1.5, 1.0).abs() < 1e-9);
+        assert!((attempt.count(7200.0, 1.0) - 7198.0).abs() < 1e-9);
+        assert!((attempt.elapsed - 3.5).abs() < 1e-9);
+        assert!((attempt.until_limit() - 296.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_limit_is_reached_at_its_moment() {
+        let given = r#""status":"running","phase":"a","stale_after_minutes":1"#;
+        let mut attempt = watched(given, LIMITS);
+        attempt.count(59.9, 60.0);
+        assert_eq!(attempt.limit(), None);
+        attempt.saw_output(0, 1);
+        attempt.count(59.9, 60.0);
+        assert_eq!(attempt.limit(), None);
+        attempt.saw_card(&card(&format!(r#"{given},"checkpoint_count":1"#)));
+        attempt.count(60.0, 60.0);
+        assert_eq!(attempt.limit(), Some(Ending::Silent));
+        attempt.saw_output(50, 51);
+        assert_eq!(attempt.limit(), Some(Ending::OutputLimit));
+        attempt.count(200.0, 200.0);
+        assert_eq!(attempt.limit(), Some(Ending::Timeout));
+        let mut late = Watched::new(&card(given), LIMITS, Some(5.0));
+        late.count(5.0, 5.0);
+        assert_eq!(late.limit(), Some(Ending::Budget));
+        late.saw_card(&card(r#""status":"cancelled""#));
+        assert_eq!(late.limit(), Some(Ending::Cancelled));
+    }
+
+    #[test]
+    fn a_manual_phase_needs_a_word_unless_it_was_started_there() {
+        let mut attempt = watched(r#""status":"running","phase":"send","manual_phases":["send","pay"]"#, LIMITS);
+        for (phase, permit, expected) in
+            [("send", "", None), ("pay", "", Some(Ending::ManualPhase)), ("pay", "pay", None), ("done", "", None)]
+        {
+            let now = format!(r#""status":"running","phase":"{phase}","permit":"{permit}","manual_phases":["send","pay"]"#);
+            attempt.saw_card(&card(&now));
+            assert_eq!(attempt.limit(), expected, "{phase}");
+        }
+    }
+
+    #[test]
+    fn one_that_was_asked_to_end_may_print_as_much_again() {
+        let given = r#""status":"running""#;
+        let mut attempt = watched(given, LIMITS);
+        attempt.saw_output(80, 0);
+        assert!(!attempt.floods());
+        attempt.saw_output(120, 60);
+        assert!(!attempt.floods());
+        attempt.saw_output(120, 61);
+        assert!(attempt.floods());
+        let mut unlimited = watched(given, Limits { output_max: 0, ..LIMITS });
+        assert!(!unlimited.floods());
+        unlimited.saw_output(1 << 40, 0);
+        assert!(!unlimited.floods() && unlimited.until_output() > 1e9);
+    }
 
     #[test]
     fn output_that_grows_fast_is_looked_at_more_often() {

@@ -39,31 +39,38 @@ const COOLDOWN_SECONDS_MAX: f64 = 3600.0;
 
 /// What is known of an attempt that ended.
 #[derive(Debug)]
-pub(crate) struct Ended<'a> {
+pub struct Ended<'a> {
     /// The card as the attempt was given it.
-    pub(crate) given: &'a Document,
-    pub(crate) number: u64,
-    pub(crate) first_start: bool,
-    pub(crate) why: Ending,
+    pub given: &'a Document,
+    /// Its number.
+    pub number: u64,
+    /// It was the task's first, or continues that at once.
+    pub first_start: bool,
+    /// What ended it.
+    pub why: Ending,
     /// What the adapter said, or what was wrong with that.
-    pub(crate) answer: Result<Option<Answer>, String>,
+    pub answer: Result<Option<Answer>, String>,
     /// A process of it still holds its output.
-    pub(crate) output_held: bool,
+    pub output_held: bool,
     /// When processes could not be ended: a sentence about them.
-    pub(crate) left: Option<String>,
-    pub(crate) stderr_tail: String,
-    pub(crate) stderr_log: String,
+    pub left: Option<String>,
+    /// The last that it complained about.
+    pub stderr_tail: String,
+    /// The path of all of it.
+    pub stderr_log: String,
 }
 
 /// What follows.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Settled {
+pub struct Settled {
     /// The card changed and is to be written.
-    pub(crate) changed: bool,
-    pub(crate) kind: &'static str,
-    pub(crate) line: Line,
+    pub changed: bool,
+    /// The outcome in one word.
+    pub kind: &'static str,
+    /// What is told.
+    pub line: Line,
     /// Run it again now.
-    pub(crate) again: bool,
+    pub again: bool,
 }
 
 /// What an outcome does to the charge.
@@ -94,7 +101,10 @@ enum Next {
 }
 
 /// Decides, and edits the document accordingly.
-pub(crate) fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, now: Timestamp) -> Result<Settled, Error> {
+///
+/// # Errors
+/// `Refused` and `BadData` for a card that nobody could have read.
+pub fn settle(document: &mut Document, card: &Card, ended: &Ended<'_>, now: Timestamp) -> Result<Settled, Error> {
     if card.status.is_terminal() {
         return Ok(settle_terminal(document, card, ended));
     }

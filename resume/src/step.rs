@@ -22,7 +22,7 @@ use crate::contain::KILL_SECONDS;
 
 /// Why an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// With this exit status.
     Exited(i32),
     /// By this signal, not ours.
@@ -42,60 +42,84 @@ pub(crate) enum Ending {
     /// `resume` itself was asked to stop.
     Interrupted(i32),
     /// An artifact that it builds on is not as it was recorded: nothing was started.
-    ArtifactFault { reason: &'static str, detail: String },
+    ArtifactFault {
+        /// One word.
+        reason: &'static str,
+        /// One sentence.
+        detail: String,
+    },
     /// The card was ended or given to somebody else before anything was started.
     Overtaken,
-    /// It could not be started: by a fault of ours, or of the adapter.
-    NotStarted { ours: bool, detail: String },
+    /// It could not be started.
+    NotStarted {
+        /// By a fault of ours, not of the adapter.
+        ours: bool,
+        /// One sentence.
+        detail: String,
+    },
 }
 
 /// Where the supervision stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum State {
+pub enum State {
+    /// It does its work.
     Running,
-    /// `asked`: somebody asked to stop already.
+    /// It was asked to end.
     Terminating {
+        /// What made it end.
         why: Ending,
+        /// Seconds since the start.
         kill_at: f64,
+        /// Somebody asked to stop already.
         asked: bool,
     },
+    /// It is killed.
     Killing {
+        /// What made it end.
         why: Ending,
+        /// Seconds since the start.
         give_up_at: f64,
     },
+    /// It ended.
     Done {
+        /// What made it end.
         why: Ending,
+        /// Nothing of it is left that should have ended.
         contained: bool,
     },
 }
 
 /// What is known now.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct News {
+pub struct News {
     /// Seconds since the start that count.
-    pub(crate) elapsed: f64,
+    pub elapsed: f64,
     /// How the leader ended.
-    pub(crate) leader: Option<Ending>,
+    pub leader: Option<Ending>,
     /// Nobody else of the attempt is left. Only asked when it matters.
-    pub(crate) all_gone: bool,
+    pub all_gone: bool,
     /// The signal that just asked to stop.
-    pub(crate) stop: Option<i32>,
+    pub stop: Option<i32>,
     /// The limit that is reached.
-    pub(crate) limit: Option<Ending>,
+    pub limit: Option<Ending>,
     /// It was asked to end and prints as much again as it may.
-    pub(crate) floods: bool,
+    pub floods: bool,
 }
 
 /// What to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub enum Act {
+    /// Nothing.
     Nothing,
+    /// TERM, then CONT.
     Terminate,
+    /// KILL.
     Kill,
 }
 
 /// The next state, and what to do on the way there.
-pub(crate) fn step(state: State, news: &News, grace_seconds: f64) -> (State, Act) {
+#[must_use]
+pub fn step(state: State, news: &News, grace_seconds: f64) -> (State, Act) {
     let elapsed = news.elapsed;
     let asked_now = news.stop.is_some();
     let terminate = |why: Ending| (State::Terminating { why, kill_at: elapsed + grace_seconds, asked: asked_now }, Act::Terminate);

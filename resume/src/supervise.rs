@@ -19,11 +19,13 @@ use shared::processes;
 use shared::store::Store;
 use shared::verified;
 
+use crate::budget::Budget;
 use crate::claim::Claimed;
 use crate::contain::{LOOK, Target};
 use crate::last_look::{is_overtaken, obstacle};
-use crate::limits::{Limits, Lookout, TICK};
+use crate::limits::Limits;
 use crate::live::Live;
+use crate::lookout::{Lookout, TICK};
 use crate::reaper::{self, Descendants};
 use crate::signals::Signals;
 use crate::spawn::Start;
@@ -38,7 +40,14 @@ pub(crate) struct End {
 }
 
 /// Runs an attempt that was claimed.
-pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, signals: &mut Signals, live: &mut Live<'_>) -> End {
+pub(crate) fn supervise(
+    store: &Store,
+    claimed: &mut Claimed,
+    limits: Limits,
+    budget: Budget,
+    signals: &mut Signals,
+    live: &mut Live<'_>,
+) -> End {
     let left = contain_forerunners(claimed, limits, signals);
     let outputs = claimed.locked.take_outputs();
     let end = |why, left| End { why: if is_overtaken(store, claimed) { Ending::Overtaken } else { why }, left };
@@ -61,12 +70,13 @@ pub(crate) fn supervise(store: &Store, claimed: &mut Claimed, limits: Limits, si
     let start = Start { store, card: &claimed.card, cookie: &cookie, logs: &claimed.logs, timeout_seconds: limits.timeout_seconds };
     reaper::adopt_orphans();
     let descendants = Descendants::from_now_on();
-    if let Some(why) = obstacle(store, claimed, limits.budget, signals) {
+    if let Some(why) = obstacle(store, claimed, budget, signals) {
         return not_started(why);
     }
     match outputs.map(|(out, err)| start.spawn(out, err)) {
         Some(Ok(handle)) => {
-            let end = watch(store, claimed, &handle, descendants, limits, signals, live);
+            let lookout = Lookout::new(store, claimed, limits, budget.left(signals));
+            let end = watch(claimed, &handle, descendants, lookout, limits.grace_seconds, signals, live);
             live.clear();
             end
         }
@@ -98,11 +108,11 @@ fn contain_forerunners(claimed: &Claimed, limits: Limits, signals: &mut Signals)
 }
 
 fn watch(
-    store: &Store,
     claimed: &Claimed,
     handle: &Handle,
     descendants: Descendants,
-    limits: Limits,
+    mut lookout: Lookout<'_>,
+    grace_seconds: f64,
     signals: &mut Signals,
     live: &mut Live<'_>,
 ) -> End {
@@ -122,7 +132,6 @@ fn watch(
         descendants: Some(descendants),
         led: Vec::new(),
     };
-    let mut lookout = Lookout::new(store, claimed, limits, signals);
     let mut state = State::Running;
     let mut stops = VecDeque::new();
     let mut asked = TICK;
@@ -132,14 +141,14 @@ fn watch(
         let ended = leader_end(leader, handle);
         let matters = state != State::Running || ended.as_ref().is_some_and(|ending| *ending != Ending::Exited(0));
         let news = News {
-            elapsed: lookout.elapsed,
+            elapsed: lookout.elapsed(),
             all_gone: matters && target.is_gone(ended.is_some()),
             leader: ended,
             stop: stops.pop_front(),
             limit: if state == State::Running { lookout.limit() } else { None },
             floods: matches!(state, State::Terminating { .. }) && lookout.floods(),
         };
-        let (next, act) = step(state, &news, limits.grace_seconds);
+        let (next, act) = step(state, &news, grace_seconds);
         match act {
             Act::Nothing => {}
             Act::Terminate => {

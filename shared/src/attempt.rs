@@ -72,18 +72,29 @@ pub enum Writer {
 /// `Refused` for a superseded attempt.
 pub fn fence(store: &Store, card: &Card) -> Result<Writer, Error> {
     let id = card.task_id();
-    let Some(cookie) = Cookie::of_process(store, id) else {
-        let alive = card.run.as_ref().is_some_and(|run| {
+    fence_by(card, Cookie::of_process(store, id).as_ref(), || {
+        card.run.as_ref().is_some_and(|run| {
             let logs = Logs::new(store.logs_folder(id), run.attempt);
             logs.supervisor_alive() || logs.attempt_alive()
-        });
-        return Ok(if alive { Writer::Unfenced } else { Writer::Fenced });
+        })
+    })
+}
+
+/// The same by a writer's cookie of this task, if it has one; `is_alive` looks whether the recorded attempt lives.
+///
+/// # Errors
+/// `Refused` for a superseded attempt.
+pub fn fence_by(card: &Card, cookie: Option<&Cookie>, is_alive: impl FnOnce() -> bool) -> Result<Writer, Error> {
+    let Some(cookie) = cookie else {
+        return Ok(if is_alive() { Writer::Unfenced } else { Writer::Fenced });
     };
     let other_token = card.run.as_ref().is_some_and(|run| run.token != cookie.token);
     if cookie.attempt < card.attempt || (cookie.attempt == card.attempt && other_token) {
         return Err(Error::refused(format!(
-            "attempt {} of {id} was superseded by attempt {}: nothing is changed; stop this one",
-            cookie.attempt, card.attempt
+            "attempt {} of {} was superseded by attempt {}: nothing is changed; stop this one",
+            cookie.attempt,
+            card.task_id(),
+            card.attempt
         )));
     }
     Ok(Writer::Fenced)

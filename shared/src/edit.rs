@@ -22,11 +22,16 @@ where
         let writer = fence(store, card)?;
         let before = document.clone();
         let Some(event) = change(document, card, now)? else { return Ok(None) };
-        if progress::between(&before, document) && document.count("retry_count") > 0 {
-            document.set("retry_count", 0);
-        }
+        count_progress(&before, document);
         Ok(Some(if writer == Writer::Unfenced { event.with("unfenced", true) } else { event }))
     })
+}
+
+/// Progress begins the count of attempts without it anew, whoever brings it.
+pub fn count_progress(before: &Document, after: &mut Document) {
+    if after.count("retry_count") > 0 && progress::between(before, after) {
+        after.set("retry_count", 0);
+    }
 }
 
 /// A finished task never changes again.

@@ -45,13 +45,19 @@ pub struct Clocks {
 }
 
 impl Clocks {
+    /// Clocks that show this.
+    #[must_use]
+    pub fn new(wall: Timestamp, monotonic_ms: i64, boot_id: impl Into<String>) -> Self {
+        Self { wall, monotonic_ms, boot_id: boot_id.into() }
+    }
+
     /// The clocks now; none where the system does not name its boots.
     #[must_use]
     pub fn read() -> Option<Self> {
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
         let monotonic = clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?;
         let monotonic_ms = monotonic.tv_sec() * 1000 + monotonic.tv_nsec() / 1_000_000;
-        Some(Self { wall: std::time::SystemTime::now().into(), monotonic_ms, boot_id })
+        Some(Self::new(std::time::SystemTime::now().into(), monotonic_ms, boot_id))
     }
 }
 
@@ -86,6 +92,15 @@ impl LastPass {
         self.clocks.as_ref().map(|clocks| clocks.wall)
     }
 
+    /// What a pass leaves that ends at this moment and over this one. Without clocks, those of this one stay.
+    #[must_use]
+    pub fn next(&self, clocks: Option<Clocks>, told: BTreeSet<Told>) -> Self {
+        let slept = self.sleep(clocks.as_ref());
+        // From that pass on the time asleep counts no more; the silence begins with it.
+        let awake_since = if slept.asleep_seconds > 0.0 { clocks.as_ref().map(|now| now.wall) } else { slept.awake_since };
+        Self { clocks: clocks.or_else(|| self.clocks.clone()), awake_since, told }
+    }
+
     /// What is known of the machine's sleep at this moment.
     #[must_use]
     pub fn sleep(&self, now: Option<&Clocks>) -> Sleep {
@@ -118,11 +133,7 @@ impl LastPass {
     ) -> Result<(), crate::exit::Error> {
         store.update_private(FILE, |bytes| {
             let last = Self::parse(bytes);
-            let slept = last.sleep(clocks.as_ref());
-            // From this pass on the time asleep counts no more; the silence begins with it.
-            let awake_since = if slept.asleep_seconds > 0.0 { clocks.as_ref().map(|now| now.wall) } else { slept.awake_since };
-            let told = still_told(&last.told);
-            let next = Self { clocks: clocks.or(last.clocks), awake_since, told };
+            let next = last.next(clocks, still_told(&last.told));
             let mut bytes = next.to_json().to_string().into_bytes();
             bytes.push(b'\n');
             bytes
@@ -173,7 +184,7 @@ mod tests {
     use super::*;
 
     fn clocks(wall_s: i64, monotonic_s: i64, boot: &str) -> Clocks {
-        Clocks { wall: Timestamp::from_unix_ms(wall_s * 1000), monotonic_ms: monotonic_s * 1000, boot_id: boot.to_owned() }
+        Clocks::new(Timestamp::from_unix_ms(wall_s * 1000), monotonic_s * 1000, boot)
     }
 
     fn at(seconds: i64) -> Timestamp {
