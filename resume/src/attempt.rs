@@ -6,6 +6,7 @@ use shared::card::Card;
 use shared::exit::{Error, Exit};
 use shared::facts::{FORERUNNERS_MAX, Observer};
 use shared::history::Event;
+use shared::last_pass::LastPass;
 use shared::liveness::Logs;
 use shared::signal::Line;
 use shared::store::{LoadError, Store};
@@ -35,7 +36,6 @@ const SETTLE_TRIES: usize = 3;
 /// Everything that a task's turn needs.
 pub(crate) struct Turn<'a> {
     pub(crate) store: &'a Store,
-    pub(crate) observer: &'a Observer,
     pub(crate) wanted: &'a Wanted,
     pub(crate) signals: &'a mut Signals,
     pub(crate) live: &'a mut Live<'a>,
@@ -95,7 +95,9 @@ impl Turn<'_> {
     fn claim_or_wait(&mut self, item: &Item, request: Request) -> Result<Claim, Error> {
         let mut start = Instant::now();
         loop {
-            let answer = claim(self.store, self.observer, &item.id, request)?;
+            // The machine may have slept since this program began: that is no silence.
+            let observer = Observer::new(self.store, &LastPass::load(self.store));
+            let answer = claim(self.store, &observer, &item.id, request)?;
             let Claim::NotNow { line, until: Some(until), explanation } = answer else { return Ok(answer) };
             let not_now = |line| Ok(Claim::NotNow { line, until: Some(until), explanation });
             let ahead = until.seconds_since(self.store.clock().now()).max(0.0);

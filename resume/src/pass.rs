@@ -57,7 +57,7 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
             }
         }
     } else if !items.tasks.is_empty() {
-        stopped = bring_back(store, wanted, &observer, &items.tasks, &mut teller)?;
+        stopped = bring_back(store, wanted, &items.tasks, &mut teller)?;
     }
     teller.finish()?;
     if teller.has_delivered() {
@@ -70,13 +70,7 @@ pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
     Ok(stopped.map(Exit::Signal).or(teller.failed()).unwrap_or(if attention { Exit::NeedsPerson } else { Exit::Done }))
 }
 
-fn bring_back(
-    store: &Store,
-    wanted: &Wanted,
-    observer: &Observer,
-    tasks: &[Item],
-    teller: &mut Teller<'_>,
-) -> Result<Option<i32>, Error> {
+fn bring_back(store: &Store, wanted: &Wanted, tasks: &[Item], teller: &mut Teller<'_>) -> Result<Option<i32>, Error> {
     let mut signals = Signals::install()?;
     let budget = Budget::from_now(wanted.budget_seconds);
     let mut live = Live::new(store, wanted.timeout_seconds, wanted.member.is_some());
@@ -91,8 +85,7 @@ fn bring_back(
                 teller.tell(Line::new("started", item.id.as_str()).with("attempt", claimed.number));
                 detach::let_go()
             };
-            let lines = Turn { store, observer, wanted, signals: &mut signals, live: &mut live, budget, on_claim: &mut on_claim }
-                .take(item);
+            let lines = Turn { store, wanted, signals: &mut signals, live: &mut live, budget, on_claim: &mut on_claim }.take(item);
             match (lines, detached.get()) {
                 (Ok(lines), Some(attempt)) => outbox::leave(store, item.id.as_str(), attempt, &lines)?,
                 (Err(error), Some(attempt)) => outbox::leave(store, item.id.as_str(), attempt, &[failed_line(&item.id, &error)])?,
