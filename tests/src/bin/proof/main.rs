@@ -27,6 +27,7 @@ mod odd_cases;
 mod odd_files;
 mod power_loss;
 mod random;
+mod simulation;
 mod stdin;
 mod supervision;
 
@@ -59,6 +60,7 @@ pub(crate) struct Layer {
 }
 
 const LAYERS: &[Layer] = &[
+    Layer { name: "simulation", run: simulation::run, control: simulation::control },
     Layer { name: "malformed-cards", run: malformed::run, control: malformed::control },
     Layer { name: "stdin", run: stdin::run, control: stdin::control },
     Layer { name: "kill-points", run: kill_points::run, control: kill_points::control },
