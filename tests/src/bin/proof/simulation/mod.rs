@@ -20,7 +20,8 @@ mod task;
 mod world;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+
+use nix::time::{ClockId, clock_gettime};
 
 use crate::{Context, Outcome, Passed};
 use chance::Chance;
@@ -28,7 +29,7 @@ use deciders::{BROKEN, Deciders, PRODUCT};
 use world::{Counts, Violation, World};
 
 /// Worlds that are lived, each for this long.
-const WORLDS: u64 = 1600;
+const WORLDS: u64 = 1560;
 const LIFE_MS: i64 = 30 * machine::DAY;
 /// Worlds in which a broken decision must be noticed.
 const WORLDS_OF_CONTROL: u64 = 200;
@@ -37,13 +38,14 @@ const STORY_LINES: usize = 30;
 const YEAR_MS: i64 = 365 * machine::DAY;
 
 pub(crate) fn run(context: &Context) -> Outcome {
-    let start = Instant::now();
+    let start = cpu_ms();
     let counts =
         live(context.seed, &PRODUCT, WORLDS).map_err(|(world, violation)| tell(context.seed, world, &PRODUCT, &violation))?;
     let years = counts.lived / YEAR_MS;
-    let a_minute = years * 60_000 / i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX).max(1);
+    // By the time that the cores worked for it: others may use them, too.
+    let a_minute = years * 2 * 60_000 / (cpu_ms() - start).max(1);
     Ok(Passed::Done(format!(
-        "{years} task-years ({a_minute} a minute) of {} tasks in {WORLDS} worlds: {} passes, {} attempts, {} supervisors killed, {} \
+        "{years} task-years ({a_minute} a minute of two cores) of {} tasks in {WORLDS} worlds: {} passes, {} attempts, {} supervisors killed, {} \
          processes killed, {} jumps of the clock",
         counts.tasks, counts.passes, counts.attempts, counts.supervisors_killed, counts.attempts_killed, counts.jumps
     )))
@@ -99,6 +101,11 @@ fn live(seed: u64, deciders: &Deciders, worlds: u64) -> Result<Counts, (u64, Vio
         }
     }
     bad.map_or(Ok(all), Err)
+}
+
+/// Milliseconds that this process had of all cores.
+fn cpu_ms() -> i64 {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0, |spent| spent.tv_sec() * 1000 + spent.tv_nsec() / 1_000_000)
 }
 
 /// Lives a bad world again, and tells what led to its end.

@@ -115,7 +115,7 @@ impl<'a> World<'a> {
             about: 0,
             log: keeps_log.then(Vec::new),
         };
-        world.interval = world.chance.pick(&[5, 15, 30, 30, 60, 60]) * MINUTE;
+        world.interval = world.chance.pick(&[10, 20, 30, 60, 60, 90]) * MINUTE;
         for slot in 0..usize::try_from(world.chance.between(4, 12)).unwrap_or(4) {
             let task = world.make_task(slot);
             world.tasks.push(task);
