@@ -105,7 +105,20 @@ impl World<'_> {
         }
     }
 
-    /// A process ends of itself, or by a signal.
+    /// A process ends of itself, or obeys TERM. A leader may have a last word.
+    pub(super) fn ends_itself(&mut self, slot: usize, key: u64) -> Held {
+        self.about = slot;
+        let task = &self.tasks[slot];
+        let leader = task.processes.iter().find(|process| process.key == key && process.work.is_some());
+        if let Some(leader) = leader.filter(|_| self.chance.one_in(3)) {
+            let cookie = Cookie { task_id: task.id.clone(), attempt: leader.number, token: leader.token.clone() };
+            self.attempt_writes(slot, &cookie, false, None)?;
+        }
+        self.end_process(slot, key);
+        Ok(())
+    }
+
+    /// A process is gone.
     pub(super) fn end_process(&mut self, slot: usize, key: u64) {
         let Some(process) = self.tasks[slot].processes.iter().find(|process| process.key == key) else { return };
         if process.work.is_some() {

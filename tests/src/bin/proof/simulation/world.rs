@@ -176,10 +176,7 @@ impl<'a> World<'a> {
             }
             Event::Act(slot, key) => self.act(slot, key),
             Event::AgentActs(slot, key) => self.agent_acts(slot, key),
-            Event::ProcessEnds(slot, key) => {
-                self.end_process(slot, key);
-                Ok(())
-            }
+            Event::ProcessEnds(slot, key) => self.ends_itself(slot, key),
             Event::Look(slot, key) => self.look(slot, key),
             Event::SupervisorIsKilled(slot, key) => {
                 self.kill_supervisor(slot, key);
