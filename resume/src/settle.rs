@@ -10,8 +10,8 @@
 //! progressed                                 running                  removed      taken back
 //! background, handed_over                    running                  removed      kept
 //! postponed                                  stalled                  later, or -  taken back
-//! stopped                                    cancelled, else stalled; removed      taken back
-//!                                            needs_attention for an
+//! stopped; also exit 0 in a manual phase     cancelled, else stalled; removed      taken back
+//! that it was not given                      needs_attention for an
 //!                                            artifact that changed
 //! no_progress, failed, timeout, silent,      stalled, needs_attention cooldown     kept; reset on progress
 //! output_limit, budget                       when exhausted                        (budget: taken back on it)
@@ -94,6 +94,8 @@ enum Next {
     Attention(String),
     /// Stalled until then.
     Stalled(Option<Timestamp>),
+    /// Stalled in a phase that needs a person's word.
+    Blocked,
     /// Stalled for the cooldown, or a person's when exhausted.
     Retry,
     Again,
@@ -195,10 +197,8 @@ fn decide(
             let charge = if progressed { Charge::TakenBack } else { Charge::Kept };
             Decision { kind: "budget", detail, charge, next: Next::Retry }
         }
-        Ending::Cancelled | Ending::ManualPhase => {
-            let detail = format!("it moved into phase {}, which needs a person's word", card.phase);
-            Decision { kind: "stopped", detail: Some(detail), charge: Charge::TakenBack, next: Next::Stalled(None) }
-        }
+        Ending::ManualPhase => blocked(document),
+        Ending::Cancelled => Decision { next: Next::Stalled(None), ..blocked(document) },
         Ending::Interrupted(signal) => postponed(Some(format!("resume was stopped by signal {signal}")), None),
         Ending::ArtifactFault { reason, detail } => {
             let detail = Some(format!(
@@ -230,6 +230,8 @@ fn good_end(document: &Document, card: &Card, ended: &Ended<'_>, answer: Option<
             let detail = answer.and_then(|answer| answer.entry.message.clone());
             return Decision { kind: "needs_attention", detail, charge: Charge::Kept, next: Next::Attention(reason) };
         }
+        // Whether its supervisor sees it in such a phase, or it ends first, makes no difference.
+        _ if moved_into_manual_phase(document, card, ended) => return blocked(document),
         Some(Status::Running) if !progressed => {
             return Decision { kind: "handed_over", detail, charge: Charge::Kept, next: Next::Status(Status::Running) };
         }
@@ -245,6 +247,17 @@ fn good_end(document: &Document, card: &Card, ended: &Ended<'_>, answer: Option<
     }
     let detail = "exit status 0, but no phase, artifact, step or new message was recorded".to_owned();
     Decision { kind: "no_progress", detail: Some(detail), charge: Charge::Kept, next: Next::Retry }
+}
+
+/// Whether the attempt, or its answer, moved the task into a phase that still needs a person's word.
+fn moved_into_manual_phase(document: &Document, card: &Card, ended: &Ended<'_>) -> bool {
+    let moved = document.text("phase") != ended.given.text("phase");
+    moved && document.card(card.task_id()).is_ok_and(|card| card.in_manual_phase() && !card.is_permitted())
+}
+
+fn blocked(document: &Document) -> Decision {
+    let detail = format!("it moved into phase {}, which needs a person's word", document.text("phase"));
+    Decision { kind: "stopped", detail: Some(detail), charge: Charge::TakenBack, next: Next::Blocked }
 }
 
 fn postponed(detail: Option<String>, until: Option<Timestamp>) -> Decision {
@@ -273,7 +286,7 @@ fn apply(document: &mut Document, run: Option<Value>, decision: &Decision, now: 
             }
             document.set_attention(reason, decision.detail.as_deref(), now)?;
         }
-        Next::Again => document.set_status(Status::Stalled)?,
+        Next::Again | Next::Blocked => document.set_status(Status::Stalled)?,
         Next::Stalled(until) => {
             document.set_status(Status::Stalled)?;
             if let Some(until) = until {
@@ -360,7 +373,7 @@ fn line(document: &Document, ended: &Ended<'_>, decision: &Decision, progressed:
     if status == Status::Failed {
         return Ok(task_failed(id, to, ended, decision.detail.clone()));
     }
-    if matches!(ended.why, Ending::ManualPhase) {
+    if matches!(decision.next, Next::Blocked) {
         let line = Line::new("needs_attention", id).with("phase", to).with("reason", "non_idempotent_phase_blocked");
         let line = line.with_some("detail", decision.detail.clone()).with("blocked_since", now.to_string());
         let line = line.with("next", format!("card approve {id} | resume"));

@@ -225,6 +225,44 @@ fn a_phase_that_needs_a_persons_word_stops_it() {
 }
 
 #[test]
+fn one_that_ends_well_in_a_phase_that_needs_a_persons_word_is_stopped_as_well() {
+    let manual = |case: Case| case.given(r#""status":"running""#, r#""manual_phases":["send","plan"],"status":"running""#);
+    let case = |meanwhile| manual(attempt(Exited(0))).meanwhile(meanwhile);
+    let sends = || manual(attempt(Exited(0))).given(r#""phase":"collect","#, r#""phase":"send","#);
+    let next = |status, again| {
+        let entry = Entry { next_phase: Some("send".to_owned()), ..Entry::default() };
+        case(|_| ()).says(Answer { entry, status, again, ..Answer::default() })
+    };
+    let send = |card: &mut Document| card.set("phase", "send");
+    let blocked = "stopped | stalled | 0/4 | non_idempotent_phase_blocked";
+    check([
+        (case(send), blocked),
+        (Case { output_held: true, ..case(send) }, "stopped | stalled, background | 0/4 | non_idempotent_phase_blocked"),
+        (case(send).first_start(), "stopped | stalled | 0/0 | non_idempotent_phase_blocked"),
+        (case(|card| card.set("phase", "plan")), "stopped | stalled | 1/4 | non_idempotent_phase_blocked"),
+        (next(None, false), blocked),
+        (next(None, true), blocked),
+        (next(Some(Status::Running), false), blocked),
+        (next(Some(Status::Stalled), false), blocked),
+        (next(Some(Status::Completed), false), "completed | completed | 0/4 | recovery collect > send"),
+        (next(Some(Status::NeedsAttention), false), "needs_attention | needs_attention needs_person | 0/5 | needs_attention"),
+        (
+            case(|card| {
+                card.set("phase", "send");
+                card.set("permit", "send");
+            }),
+            "progressed | running | 0/4 | recovery collect > send",
+        ),
+        (case(|card| card.set("phase", "analyze")), "progressed | running | 0/4 | recovery collect > analyze"),
+        (sends().meanwhile(|card| card.add_artifact("send", "mail", "/mail")), "progressed | running | 0/4 | recovery send > send"),
+        (sends(), "no_progress | stalled 12:00:30Z | 2/5 | alert"),
+    ]);
+    let (ended, seen) = (case(send).settle(), manual(attempt(ManualPhase)).meanwhile(send).settle());
+    assert_eq!(ended.settled.line.0, seen.settled.line.0);
+    assert!(ended.text("outcome", "detail") == seen.text("outcome", "detail") && !ended.text("outcome", "detail").is_empty());
+}
+
+#[test]
 fn a_plain_command_completes_the_task_by_exit_0() {
     let case = |code| attempt(Exited(code)).plain_command();
     check([

@@ -96,6 +96,33 @@ fn an_attempt_that_moves_into_a_manual_phase_is_stopped_and_reported() {
 }
 
 #[test]
+fn an_attempt_that_ends_in_a_manual_phase_before_anybody_looks_is_reported_at_once_too() {
+    for end in [
+        "\"$TASK_BIN/checkpoint\" a --phase collect --next-phase send --message collected >&2",
+        "echo '{\"message\": \"collected\", \"next_phase\": \"send\", \"continue\": true}'",
+    ] {
+        let script = "[ \"$TASK_PHASE\" = send ] && exec \"$TASK_BIN/card\" complete a --message sent\necho run >>ran.txt\n";
+        // An answer moves it when it is over; a checkpoint may be seen by its supervisor, or not.
+        let workspace = with_adapter(&format!("{script}{end}"), &["--manual-phase", "send"]);
+        let line = workspace.shell("watch | resume").ok().one();
+        let told = (&line["signal"], &line["reason"], &line["outcome"], &line["phase"]);
+        let expected = (&json!("needs_attention"), &json!("non_idempotent_phase_blocked"), &json!("stopped"), &json!("send"));
+        assert_eq!(told, expected, "{line}");
+        let card = workspace.card("a");
+        let kept = (&card["status"], &card["outcome"]["kind"], &card["failures"], &card["retry_count"]);
+        assert_eq!(kept, (&json!("stalled"), &json!("stopped"), &json!(0), &json!(0)), "{card}");
+        let line = workspace.run("watch", &[]).ok().one();
+        assert_eq!(
+            (&line["signal"], &line["reason"]),
+            (&json!("needs_attention"), &json!("non_idempotent_phase_blocked")),
+            "{line}"
+        );
+        assert_eq!(workspace.shell("card approve a | resume").ok().one()["outcome"], "completed");
+        assert_eq!(workspace.lines("ran.txt"), ["run"]);
+    }
+}
+
+#[test]
 fn a_verified_artifact_that_changed_stops_an_attempt_before_anything_runs() {
     let workspace = with_adapter("echo run >>ran.txt; \"$TASK_BIN/checkpoint\" a --message \"$TASK_ATTEMPT\" >&2", &[]);
     fs::write(workspace.path("raw.json"), "[1,2,3]").unwrap();
