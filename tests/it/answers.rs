@@ -66,7 +66,8 @@ fn phases_follow_each_other_up_to_the_one_that_needs_a_person() {
     let seen: Vec<_> =
         lines.iter().map(|line| (line["signal"].as_str().unwrap(), line["reason"].as_str().unwrap_or_default())).collect();
     assert_eq!(seen, [("recovery", ""), ("needs_attention", "non_idempotent_phase_blocked")], "{lines:?}");
-    assert_eq!((&lines[0]["from_phase"], &lines[0]["to_phase"]), (&json!("collect"), &json!("deliver")));
+    assert_eq!((&lines[0]["from_phase"], &lines[0]["to_phase"]), (&json!("collect"), &json!("render")));
+    assert_eq!((&lines[1]["phase"], &lines[1]["outcome"]), (&json!("deliver"), &json!("stopped")));
     assert_eq!(workspace.lines("journal.txt"), ["collect", "analyze", "render"]);
     for _ in 0..2 {
         assert_eq!(workspace.shell("watch | resume").ok().one()["reason"], "non_idempotent_phase_blocked");
@@ -88,8 +89,9 @@ fn a_first_start_through_several_phases_is_a_first_start() {
     let lines = workspace.shell("watch | resume").ok().json();
     assert_eq!(
         (&lines[0]["signal"], &lines[0]["to_phase"], &lines[0]["attempt"]),
-        (&json!("started"), &json!("deliver"), &json!(3))
+        (&json!("started"), &json!("render"), &json!(2))
     );
+    assert_eq!((&lines[1]["reason"], &lines[1]["attempt"]), (&json!("non_idempotent_phase_blocked"), &json!(3)));
 }
 
 #[test]
