@@ -593,6 +593,9 @@ fn whatever_an_adapter_does_to_its_streams_environment_and_name_it_is_seen_and_e
         // Its supervisor is killed: it counts as alive, and is ended when it was silent for too long.
         let mut resume = start(&workspace, &["a"]);
         let pid = begun(2);
+        // The adapter may be quicker than its supervisor writes down which process that is.
+        let leader = workspace.path("data/task-runs/logs/a/2.pid");
+        eventually("its leader is known", || fs::read_to_string(&leader).is_ok_and(|text| text.ends_with('\n')));
         resume.kill();
         assert_eq!(workspace.run("watch", &[]).ok().stdout(), "", "{name}");
         assert_eq!(workspace.run("watch", &["--explain", "a"]).ok().one()["reason"], "alive", "{name}");
