@@ -5,11 +5,11 @@
 //! they decided stands, and nothing is started.
 
 use shared::adapter::{Usability, usability};
-use shared::card::Status;
 use shared::store::{LoadError, Store};
 
 use crate::budget::Budget;
 use crate::claim::Claimed;
+use crate::record::may_start;
 use crate::signals::Signals;
 use crate::step::Ending;
 
@@ -36,10 +36,7 @@ pub(crate) fn obstacle(store: &Store, claimed: &Claimed, budget: Budget, signals
 /// Whether the card no longer says that this attempt is to run. One that cannot be read is looked at again when it is settled.
 pub(crate) fn is_overtaken(store: &Store, claimed: &Claimed) -> bool {
     match store.load(&claimed.id) {
-        Ok((_, card)) => {
-            let is_ours = |run: &shared::card::Run| run.token == claimed.token && run.attempt == claimed.number;
-            card.status != Status::Running || !card.run.as_ref().is_some_and(is_ours)
-        }
+        Ok((_, card)) => !may_start(&card, claimed.number, &claimed.token),
         Err(LoadError::Missing | LoadError::Bad(_)) => true,
         Err(LoadError::Ours(_)) => false,
     }

@@ -57,6 +57,12 @@ pub fn is_newest(card: &Card, number: u64, token: &str) -> bool {
     card.attempt == number && card.run.as_ref().is_none_or(|run| run.token == token && run.attempt == number)
 }
 
+/// Whether the card still says that this attempt is to run.
+#[must_use]
+pub fn may_start(card: &Card, number: u64, token: &str) -> bool {
+    card.status == Status::Running && card.run.as_ref().is_some_and(|run| run.token == token && run.attempt == number)
+}
+
 /// Records a claim.
 ///
 /// # Errors

@@ -31,7 +31,8 @@ impl World<'_> {
             Verdict::Alert(_) | Verdict::Ready => {}
             Verdict::Quiet(_) | Verdict::Attention(_) => return Ok(false),
         }
-        let held = |number| task.processes.iter().any(|process| process.holds_lock && process.number == number);
+        let knows = self.deciders.knows_leaders;
+        let held = |number| task.processes.iter().any(|process| process.shows(knows) && process.number == number);
         if tells_of_none(&task.card) && task.newest_log.is_some_and(held) {
             return Ok(false);
         }
@@ -67,7 +68,6 @@ impl World<'_> {
         self.check_limits(slot, request, card.is_permitted(), recorded.first_start)?;
         self.commit(slot, document)?;
         let task = &self.tasks[slot];
-        let budget = pass.and_then(|pass| self.passes.get(&pass)?.budget_until).map(|until| seconds(until - self.machine.now));
         let limits =
             Limits { timeout_seconds: task.card.timeout_seconds(), grace_seconds: seconds(GRACE_MS), output_max: OUTPUT_MAX };
         let supervisor = Supervisor {
@@ -83,7 +83,8 @@ impl World<'_> {
             crash,
             stage: Stage::Contain(0),
             state: State::Running,
-            watched: Watched::new(&task.card, limits, budget),
+            watched: Watched::new(&task.card, limits, None),
+            limits,
             looked_at: self.machine.now,
             next_look: i64::MAX,
             seen_revision: task.card.revision,
@@ -91,6 +92,8 @@ impl World<'_> {
             stopped_since: None,
             stopped: 0,
             stop: None,
+            asked: 0,
+            terminated: None,
             bytes: 0,
             leader: None,
             answer: None,
@@ -117,9 +120,10 @@ impl World<'_> {
         let task = &self.tasks[slot];
         let Some(run) = task.card.run.clone() else { return Ok(()) };
         let first = run.forerunners_from.unwrap_or(run.attempt);
+        let knows = self.deciders.knows_leaders;
         let is_target = |process: &Process| {
             (first..=run.attempt).contains(&process.number)
-                && (process.holds_lock || (process.carries_cookie && process.token == run.token))
+                && (process.shows(knows) || (process.carries_cookie && process.token == run.token))
         };
         let targets: Vec<u64> = task.processes.iter().filter(|process| is_target(process)).map(|process| process.key).collect();
         targets.into_iter().for_each(|key| self.kill(slot, key));

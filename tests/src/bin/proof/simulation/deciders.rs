@@ -1,8 +1,8 @@
 //! The decisions under test: the product's, and broken ones that the invariants must catch.
 
-use resume::record::{NewAttempt, Recorded, record};
+use resume::record::{NewAttempt, Recorded, may_start, record};
 use resume::settle::{Ended, Settled, settle};
-use resume::step::{Act, News, State, step};
+use resume::step::{Act, Ending, News, State, step};
 use shared::attempt::{Cookie, Writer, fence_by};
 use shared::card::Card;
 use shared::document::Document;
@@ -21,6 +21,10 @@ pub(super) struct Deciders {
     pub(super) step: fn(State, &News, f64) -> (State, Act),
     pub(super) settle: fn(&mut Document, &Card, &Ended<'_>, Timestamp) -> Result<Settled, Error>,
     pub(super) fence: fn(&Card, &Cookie) -> Result<Writer, Error>,
+    /// The last look at the card before a start.
+    pub(super) may_start: fn(&Card, u64, &str) -> bool,
+    /// Whether the process that was started is written down.
+    pub(super) knows_leaders: bool,
     /// Whether it is asked anew, before each claim, how the machine slept.
     pub(super) looks_again: bool,
 }
@@ -32,6 +36,8 @@ pub(super) const PRODUCT: Deciders = Deciders {
     step,
     settle,
     fence: |card, cookie| fence_by(card, Some(cookie), || true),
+    may_start,
+    knows_leaders: true,
     looks_again: true,
 };
 
@@ -98,6 +104,26 @@ pub(super) const BROKEN: &[Broken] = &[
         name: "the supervisor forgets to kill",
         deciders: Deciders { step: never_kill, ..PRODUCT },
         caught_by: &["left_behind"],
+    },
+    Broken {
+        name: "the first signal in a grace kills",
+        deciders: Deciders { step: kill_at_first_signal, ..PRODUCT },
+        caught_by: &["killed_early"],
+    },
+    Broken {
+        name: "nobody looks at the card before a start",
+        deciders: Deciders { may_start: |_, _, _| true, ..PRODUCT },
+        caught_by: &["started_overtaken"],
+    },
+    Broken {
+        name: "nobody writes down which process was started",
+        deciders: Deciders { knows_leaders: false, ..PRODUCT },
+        caught_by: &["two_at_once"],
+    },
+    Broken {
+        name: "settle lets a task run on in a manual phase",
+        deciders: Deciders { settle: run_on, ..PRODUCT },
+        caught_by: &["manual_running"],
     },
     Broken {
         name: "the fence lets superseded attempts write",
@@ -170,6 +196,21 @@ fn forget_forerunners(document: &mut Document, card: &Card, attempt: &NewAttempt
     let mut card = card.clone();
     card.run = None;
     record(document, &card, attempt)
+}
+
+fn run_on(document: &mut Document, card: &Card, ended: &Ended<'_>, now: Timestamp) -> Result<Settled, Error> {
+    let settled = settle(document, card, ended, now)?;
+    if settled.kind == "stopped" && ended.why == Ending::Exited(0) && document.text("status") == "stalled" {
+        document.set("status", "running");
+    }
+    Ok(settled)
+}
+
+fn kill_at_first_signal(state: State, news: &News, grace_seconds: f64) -> (State, Act) {
+    match state {
+        State::Terminating { why, kill_at, .. } => step(State::Terminating { why, kill_at, asked: true }, news, grace_seconds),
+        other => step(other, news, grace_seconds),
+    }
 }
 
 fn never_kill(state: State, news: &News, grace_seconds: f64) -> (State, Act) {

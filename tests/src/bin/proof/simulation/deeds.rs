@@ -10,7 +10,7 @@ use shared::entry::Entry;
 use shared::verdict::{Quiet, Request, Verdict};
 
 use super::claim::OUTPUT_MAX;
-use super::machine::{HOUR, MINUTE};
+use super::machine::{HOUR, MINUTE, SECOND};
 use super::script::novelty;
 use super::task::{Agent, End, Obeys};
 use super::world::{Event, Held, World, broke};
@@ -43,11 +43,17 @@ impl World<'_> {
             End::Hangs => {}
             End::Floods => {
                 self.print(slot, number, 2 * OUTPUT_MAX);
-                self.after(MINUTE, Event::Act(slot, key));
+                // Also while it is asked to end; nobody counts what it prints later.
+                let pause = if self.tasks[slot].supervisor.is_some() { 3 * SECOND } else { MINUTE };
+                self.after(pause, Event::Act(slot, key));
             }
-            End::EntersManualPhase => {
+            End::EntersManualPhase(ends) => {
                 self.attempt_writes(slot, &cookie, true, Some(("send", Status::Running)))?;
-                self.after(MINUTE, Event::ProcessEnds(slot, key));
+                if ends {
+                    self.leader_ends(slot, key, Ending::Exited(0), None);
+                } else {
+                    self.after(MINUTE, Event::ProcessEnds(slot, key));
+                }
             }
             End::Decides(status) => {
                 self.attempt_writes(slot, &cookie, false, Some(("", status)))?;
@@ -227,6 +233,20 @@ impl World<'_> {
                 self.claim(slot, Request::Forced, None, None).map(drop)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A person, or an agent, who ends a task between the claim and the start of an attempt, or gives it another turn.
+    pub(super) fn comes_between(&mut self, slot: usize) -> Held {
+        if !self.chance.one_in(60) {
+            return Ok(());
+        }
+        self.note(slot, || "somebody comes between".to_owned());
+        match self.chance.below(4) {
+            0 => self.write(slot, false, Some(("", Status::Cancelled))),
+            1 => self.write(slot, true, Some(("", Status::Completed))),
+            2 => self.write(slot, false, Some(("", Status::NeedsAttention))),
+            _ => self.approve(slot),
         }
     }
 

@@ -8,6 +8,9 @@
 //! | `charge_wrong` | the card counts more attempts than brought nothing; that it counts fewer shows at the limits |
 //! | `too_early` | an attempt before `not_before`; a failed one without cooldown |
 //! | `healthy_stopped` | an attempt or agent that works and is not silent is stopped or replaced, and nobody asked for it |
+//! | `started_overtaken` | an attempt starts though its card was ended, or given another turn, since its claim |
+//! | `killed_early` | KILL before the grace is over, though nobody asked twice and nothing floods its logs |
+//! | `manual_running` | an attempt that was not given a manual phase ends well in one, and the task runs on |
 //! | `left_behind` | a supervisor that says "contained" leaves processes |
 //! | `silence_unreported` | a task that was silent for its limit, or that has nothing that lives, is quiet in a pass |
 //! | `exhausted_unreported` | one that needs a person, or reached its limits, is not reported in a pass |
@@ -26,6 +29,7 @@ use shared::verdict::{Request, Verdict};
 
 use super::claim::OUTPUT_MAX;
 use super::machine::{DAY, MINUTE, SECOND};
+use super::supervisor::GRACE_MS;
 use super::task::Supervisor;
 use super::world::{Event, Held, World, broke};
 
@@ -114,6 +118,9 @@ impl World<'_> {
     pub(super) fn check_start(&self, slot: usize) -> Held {
         let task = &self.tasks[slot];
         let number = task.supervisor.as_ref().map_or(0, |supervisor| supervisor.number);
+        if task.card.status != Status::Running || task.card.attempt != number {
+            return broke("started_overtaken", format!("attempt {number} starts, and its card is {} now", task.card.status));
+        }
         let others: Vec<u64> = task.forerunners(number).map(|process| process.number).collect();
         if others.is_empty() { Ok(()) } else { broke("two_at_once", format!("attempt {number} starts, and {others:?} live")) }
     }
@@ -156,6 +163,18 @@ impl World<'_> {
         )
     }
 
+    /// Right before the first KILL to an attempt that was asked to end.
+    pub(super) fn check_kill(&self, slot: usize) -> Held {
+        let Some(supervisor) = &self.tasks[slot].supervisor else { return Ok(()) };
+        let (at, printed) = supervisor.terminated.unwrap_or_default();
+        let waited = self.machine.now - at;
+        let floods = supervisor.bytes - printed > OUTPUT_MAX;
+        if waited + SECOND >= GRACE_MS || supervisor.asked > 1 || floods {
+            return Ok(());
+        }
+        broke("killed_early", format!("attempt {} {waited} ms after TERM, asked {} times", supervisor.number, supervisor.asked))
+    }
+
     /// An attempt is over for its supervisor.
     pub(super) fn check_end(&self, slot: usize, why: &Ending, contained: bool) -> Held {
         let task = &self.tasks[slot];
@@ -173,7 +192,7 @@ impl World<'_> {
     }
 
     /// What is true after an attempt was settled.
-    pub(super) fn has_settled(&mut self, slot: usize, supervisor: &Supervisor, ended: &Ended<'_>, card: &Card) {
+    pub(super) fn has_settled(&mut self, slot: usize, supervisor: &Supervisor, ended: &Ended<'_>, card: &Card, after: &Document) {
         let task = &mut self.tasks[slot];
         if ended.why == Ending::Exited(0) {
             let own = task.processes.iter_mut().filter(|process| process.number == supervisor.number);
@@ -189,7 +208,8 @@ impl World<'_> {
         let truth = &mut task.truth;
         truth.signed = self.machine.moment();
         truth.progressed |= answered;
-        let taken_back = card.status != Status::NeedsAttention && is_taken_back(card, ended, truth.progressed);
+        let own = card.status != Status::NeedsAttention || ended.why == Ending::Overtaken;
+        let taken_back = own && (is_blocked(card, ended, after) || is_taken_back(card, ended, truth.progressed));
         if taken_back && !supervisor.first_start {
             truth.retries = truth.retries.saturating_sub(1);
             truth.failures = truth.failures.saturating_sub(1);
@@ -204,7 +224,11 @@ impl World<'_> {
         let truth = &self.tasks[slot].truth;
         let waits = document.text("status") == "stalled"
             && card.status != Status::NeedsAttention
+            && !is_blocked(card, ended, document)
             && !is_taken_back(card, ended, truth.progressed);
+        if is_blocked(card, ended, document) && document.text("status") == "running" {
+            return broke("manual_running", format!("it runs on in phase {}", document.text("phase")));
+        }
         let until = Timestamp::parse(document.text("not_before")).ok().map(|(until, _)| until);
         let earliest = self.machine.wall().plus_seconds(card.cooldown_seconds());
         if waits && !card.status.is_terminal() && until.is_none_or(|until| until < earliest) {
@@ -250,7 +274,7 @@ impl World<'_> {
         }
         if let Some(run) = run {
             let own = |process: &&super::task::Process| process.number == run.attempt;
-            let lives = |process: &super::task::Process| process.holds_lock || (process.carries_cookie && !run.background);
+            let lives = |process: &super::task::Process| process.shows(true) || (process.carries_cookie && !run.background);
             if task.processes.iter().filter(own).any(lives) {
                 return silent(stale);
             }
@@ -261,6 +285,14 @@ impl World<'_> {
     }
 }
 
+/// An attempt that was not given the manual phase ended well in it, and nobody permitted that.
+fn is_blocked(card: &Card, ended: &Ended<'_>, after: &Document) -> bool {
+    let answer = ended.answer.as_ref().ok().and_then(Option::as_ref).and_then(|answer| answer.status);
+    let moved = after.text("phase") == "send" && ended.given.text("phase") != "send" && after.text("permit") != "send";
+    let decided = matches!(answer, Some(Status::Completed | Status::Failed | Status::Cancelled | Status::NeedsAttention));
+    moved && !decided && card.status != Status::NeedsAttention && ended.why == Ending::Exited(0) && !card.is_plain_command()
+}
+
 /// The table of what costs an attempt, in the words of the design and not of the code.
 fn is_taken_back(card: &Card, ended: &Ended<'_>, progressed: bool) -> bool {
     let answer: Option<&Answer> = ended.answer.as_ref().ok().and_then(Option::as_ref);
@@ -269,7 +301,7 @@ fn is_taken_back(card: &Card, ended: &Ended<'_>, progressed: bool) -> bool {
         (Ending::Exited(0), Some(Status::Failed | Status::NeedsAttention)) => false,
         (Ending::Exited(0), Some(Status::Completed | Status::Cancelled)) => true,
         (Ending::Exited(0) | Ending::Budget, _) => progressed,
-        (Ending::Exited(75) | Ending::Interrupted(_) | Ending::Cancelled | Ending::ManualPhase, _) => true,
+        (Ending::Exited(75) | Ending::Overtaken | Ending::Interrupted(_) | Ending::Cancelled | Ending::ManualPhase, _) => true,
         (Ending::ArtifactFault { .. } | Ending::NotStarted { ours: true, .. }, _) => true,
         _ => false,
     }

@@ -66,8 +66,8 @@ impl World<'_> {
     }
 
     pub(super) fn turn(&mut self, key: u64) -> Held {
+        let is_over = self.budget_left(Some(key)).is_some_and(|left| left <= 0);
         let Some(pass) = self.passes.get_mut(&key) else { return Ok(()) };
-        let is_over = pass.budget_until.is_some_and(|until| until <= self.machine.now);
         let next = pass.waiting.pop_front().filter(|_| !is_over && !pass.asked);
         match next {
             Some((slot, task)) if self.tasks[slot].key == task => {
@@ -96,13 +96,23 @@ impl World<'_> {
         }
     }
 
+    /// Milliseconds that are left of its time, if it has an end.
+    pub(super) fn budget_left(&self, pass: Option<u64>) -> Option<i64> {
+        Some(self.passes.get(&pass?)?.budget_until? - self.machine.now)
+    }
+
     pub(super) fn ask_pass(&mut self, key: u64) {
         let Some(pass) = self.passes.get_mut(&key) else { return };
         pass.asked = true;
         pass.waiting.clear();
+        if self.chance.one_in(3) {
+            // Somebody has no patience.
+            self.after(5 * SECOND, Event::PassIsAsked(key));
+        }
         for slot in 0..self.tasks.len() {
             if let Some(supervisor) = self.tasks[slot].supervisor.as_mut().filter(|supervisor| supervisor.pass == Some(key)) {
                 supervisor.stop = Some(15);
+                supervisor.asked += 1;
                 self.look_within(slot, 20);
             }
         }

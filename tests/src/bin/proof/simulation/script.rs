@@ -60,7 +60,7 @@ pub(super) fn attempt(chance: &mut Chance, card: &Card, key: u64, token: &str, n
         number: card.attempt,
         token: token.to_owned(),
         holds_lock,
-        carries_cookie: !holds_lock || !chance.one_in(20),
+        carries_cookie: !chance.one_in(if holds_lock { 20 } else { 2 }),
         obeys: obeys(chance),
         settled: false,
         work: Some(work),
@@ -115,7 +115,7 @@ fn end(chance: &mut Chance, card: &Card) -> End {
         26 => End::Killed(11),
         27 | 28 => End::Hangs,
         29 => End::Floods,
-        30 => End::EntersManualPhase,
+        30 => End::EntersManualPhase(chance.one_in(2)),
         _ => End::Decides(chance.pick(&[Status::Completed, Status::Failed, Status::NeedsAttention, Status::Cancelled])),
     }
 }

@@ -3,6 +3,7 @@
 //! The order of steps is that of `supervise.rs` and `attempt.rs` in the product; what is decided at each is the product's own.
 //! Between any two of them it may be killed.
 
+use resume::limits::Watched;
 use resume::record::is_newest;
 use resume::settle::Ended;
 use resume::step::{Act, Ending, News, State};
@@ -15,6 +16,10 @@ use super::world::{Event, Held, World, broke};
 
 pub(super) const GRACE_MS: i64 = 10 * SECOND;
 const KILL_MS: i64 = 5 * SECOND;
+
+fn ours(detail: &str) -> Ending {
+    Ending::NotStarted { ours: true, detail: detail.to_owned() }
+}
 
 pub(super) fn seconds(ms: i64) -> f64 {
     std::time::Duration::from_millis(ms.max(0).cast_unsigned()).as_secs_f64()
@@ -59,11 +64,12 @@ impl World<'_> {
         let Some(supervisor) = &mut task.supervisor else { return Ok(()) };
         let (number, token) = (supervisor.number, supervisor.token.clone());
         let first = supervisor.forerunners_from.unwrap_or(number);
+        let knows = self.deciders.knows_leaders;
         let targets: Vec<u64> = task
             .processes
             .iter()
             .filter(|process| (first..number).contains(&process.number))
-            .filter(|process| process.holds_lock || (process.carries_cookie && process.token == token))
+            .filter(|process| process.shows(knows) || (process.carries_cookie && process.token == token))
             .map(|process| process.key)
             .collect();
         if targets.is_empty() {
@@ -85,8 +91,7 @@ impl World<'_> {
             }
             _ => {
                 supervisor.left = Some("some could not be ended".to_owned());
-                let detail = "an earlier attempt could not be ended".to_owned();
-                self.has_ended(slot, Ending::NotStarted { ours: true, detail });
+                self.has_not_started(slot, ours("an earlier attempt could not be ended"));
             }
         }
         Ok(())
@@ -99,20 +104,48 @@ impl World<'_> {
         self.look_within(slot, 400);
     }
 
+    /// An attempt that others overtook is told as that, whatever else is in its way.
+    fn has_not_started(&mut self, slot: usize, why: Ending) {
+        let why = if self.is_overtaken(slot) { Ending::Overtaken } else { why };
+        self.has_ended(slot, why);
+    }
+
+    fn is_overtaken(&self, slot: usize) -> bool {
+        let task = &self.tasks[slot];
+        task.supervisor.as_ref().is_some_and(|one| !(self.deciders.may_start)(&task.card, one.number, &one.token))
+    }
+
+    /// What the last look before a start finds, in the order of `last_look.rs`.
+    fn obstacle(&mut self, slot: usize, left: Option<i64>) -> Option<Ending> {
+        let task = &self.tasks[slot];
+        if let Some(signal) = task.supervisor.as_ref().and_then(|supervisor| supervisor.stop) {
+            return Some(Ending::Interrupted(signal));
+        }
+        if self.is_overtaken(slot) {
+            return Some(Ending::Overtaken);
+        }
+        if left.is_some_and(|left| left <= 0) {
+            return Some(ours("the pass's time was over before it started"));
+        }
+        let is_gone = task.adapter_gone_until > self.machine.now;
+        if is_gone || self.chance.one_in(60) {
+            let ours = !is_gone && self.chance.one_in(2);
+            return Some(Ending::NotStarted { ours, detail: "no luck".to_owned() });
+        }
+        None
+    }
+
     fn start(&mut self, slot: usize) -> Held {
         let Some(supervisor) = self.tasks[slot].supervisor.as_mut() else { return Ok(()) };
-        let key = supervisor.key;
+        let (key, pass, stopped) = (supervisor.key, supervisor.pass, supervisor.stopped);
         if supervisor.crash == Crash::BeforeSpawn {
             self.kill_supervisor(slot, key);
             return Ok(());
         }
-        if let Some(signal) = supervisor.stop {
-            self.has_ended(slot, Ending::Interrupted(signal));
-            return Ok(());
-        }
-        if self.chance.one_in(60) {
-            let ours = self.chance.one_in(2);
-            self.has_ended(slot, Ending::NotStarted { ours, detail: "no luck".to_owned() });
+        self.comes_between(slot)?;
+        let left = self.budget_left(pass).map(|left| left + stopped);
+        if let Some(why) = self.obstacle(slot, left) {
+            self.has_not_started(slot, why);
             return Ok(());
         }
         self.check_start(slot)?;
@@ -121,6 +154,7 @@ impl World<'_> {
         let task = &mut self.tasks[slot];
         let Some(supervisor) = task.supervisor.as_mut() else { return Ok(()) };
         supervisor.stage = Stage::Watch;
+        supervisor.watched = Watched::new(&supervisor.card, supervisor.limits, left.map(seconds));
         (supervisor.looked_at, supervisor.spawned_at) = (now.at, now.at);
         let processes = script::attempt(&mut self.chance, &supervisor.card, leader, &supervisor.token, now);
         let pause = processes.first().and_then(|leader| leader.work.as_ref()).map_or(HOUR, |work| work.pause);
@@ -164,26 +198,44 @@ impl World<'_> {
             floods,
         };
         let before = std::mem::replace(&mut supervisor.state, State::Running);
+        let was_asked = matches!(before, State::Terminating { .. });
         let (next, act) = (self.deciders.step)(before, &news, seconds(GRACE_MS));
         supervisor.state = next.clone();
         let until_limit = supervisor.watched.until_limit();
         match act {
             Act::Nothing => {}
             Act::Terminate => {
+                supervisor.terminated = Some((self.machine.now, supervisor.bytes));
+                let pass = supervisor.pass;
+                if let Some(pass) = pass.filter(|_| self.chance.one_in(20)) {
+                    // A person asks to stop while it is being ended for another reason.
+                    let at = self.machine.now + self.chance.below(GRACE_MS);
+                    self.at(at, Event::PassIsAsked(pass));
+                }
                 self.note(slot, || format!("attempt {number} is asked to end: {next:?}"));
                 for key in of_attempt {
                     self.check_stop(slot, key, Some(&next))?;
                     self.terminate(slot, key);
                 }
             }
-            Act::Kill => of_attempt.into_iter().for_each(|key| self.kill(slot, key)),
+            Act::Kill => {
+                if was_asked {
+                    self.check_kill(slot)?;
+                }
+                of_attempt.into_iter().for_each(|key| self.kill(slot, key));
+            }
         }
         match next {
             State::Running => {
                 let wait = shared::time::ms(until_limit.clamp(0.001, 1e9));
                 self.look_at(slot, self.machine.now + wait);
             }
-            State::Terminating { kill_at, .. } => self.look_at(slot, self.machine.now + shared::time::ms(kill_at - news.elapsed)),
+            State::Terminating { kill_at, .. } => {
+                self.look_at(slot, self.machine.now + shared::time::ms(kill_at - news.elapsed));
+                if !was_asked {
+                    self.look_within(slot, 50);
+                }
+            }
             State::Killing { .. } => self.look_within(slot, SECOND),
             State::Done { why, contained } => {
                 self.check_end(slot, &why, contained)?;
@@ -239,13 +291,14 @@ impl World<'_> {
             Err(error) => return broke("settle_refused", error.message),
         };
         self.note(slot, || format!("attempt {} settled: {}, {:?}", supervisor.number, settled.kind, ended.why));
-        self.has_settled(slot, &supervisor, &ended, &card);
+        self.has_settled(slot, &supervisor, &ended, &card, &document);
         if settled.changed {
             self.check_settled(slot, &card, &document, &ended)?;
             self.commit(slot, document)?;
         }
         self.begin_program();
-        if settled.again && self.claim(slot, Request::Continued, pass, Some(chain))? {
+        let is_over = self.budget_left(pass).is_some_and(|left| left <= 0);
+        if settled.again && !is_over && self.claim(slot, Request::Continued, pass, Some(chain))? {
             return Ok(());
         }
         self.turn_ends(pass);

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use resume::limits::Watched;
+use resume::limits::{Limits, Watched};
 use resume::step::{Ending, State};
 use shared::adapter::Usability;
 use shared::answer::Answer;
@@ -38,8 +38,15 @@ pub(super) struct Process {
     pub(super) obeys: Obeys,
     /// Of an attempt that was settled with exit 0: without a lock it is nobody's business any more.
     pub(super) settled: bool,
-    /// For the leader.
+    /// For the leader, which was written down when it was started.
     pub(super) work: Option<Work>,
+}
+
+impl Process {
+    /// What says that its attempt lives, whoever asks: its lock, or that it is the one that was started.
+    pub(super) fn shows(&self, leaders_are_known: bool) -> bool {
+        self.holds_lock || (leaders_are_known && self.work.is_some())
+    }
 }
 
 /// What an attempt does until its end.
@@ -59,7 +66,8 @@ pub(super) enum End {
     Killed(i32),
     Hangs,
     Floods,
-    EntersManualPhase,
+    /// And exits 0 at once, or waits there.
+    EntersManualPhase(bool),
     /// Writes this status itself, then exits 0.
     Decides(Status),
     /// Wakes an agent that goes on.
@@ -114,6 +122,7 @@ pub(super) struct Supervisor {
     pub(super) crash: Crash,
     pub(super) stage: Stage,
     pub(super) state: State,
+    pub(super) limits: Limits,
     pub(super) watched: Watched,
     pub(super) looked_at: i64,
     pub(super) next_look: i64,
@@ -123,6 +132,10 @@ pub(super) struct Supervisor {
     pub(super) stopped: i64,
     /// A signal asks it to stop.
     pub(super) stop: Option<i32>,
+    /// So often did one.
+    pub(super) asked: u32,
+    /// When it asked the attempt to end, and what that had printed by then.
+    pub(super) terminated: Option<(i64, u64)>,
     pub(super) bytes: u64,
     pub(super) leader: Option<Ending>,
     pub(super) answer: Option<Answer>,
@@ -179,7 +192,7 @@ impl Task {
     }
 
     /// What `Observer` would find, but for the machine's sleep, which it knows from the start.
-    pub(super) fn facts(&self, machine: &Machine, facts: &mut Facts) {
+    pub(super) fn facts(&self, machine: &Machine, leaders_are_known: bool, facts: &mut Facts) {
         facts.adapter =
             if self.adapter_gone_until > machine.now { Usability::Missing("gone".to_owned()) } else { Usability::Usable };
         (facts.supervisor_alive, facts.attempt_alive, facts.forerunner_alive, facts.last_output) = (false, false, false, None);
@@ -188,20 +201,22 @@ impl Task {
         let by_cookie = !facts.supervisor_alive && !run.background;
         facts.attempt_alive = self.processes.iter().any(|process| {
             process.number == run.attempt
-                && (process.holds_lock || (by_cookie && process.carries_cookie && process.token == run.token))
+                && (process.shows(leaders_are_known) || (by_cookie && process.carries_cookie && process.token == run.token))
         });
         facts.last_output = (self.printed.0 == run.attempt).then_some(self.printed.1);
         if let (Status::Cancelled, Some(first)) = (self.card.status, run.forerunners_from) {
-            facts.forerunner_alive =
-                self.processes.iter().any(|process| process.holds_lock && (first..run.attempt).contains(&process.number));
+            facts.forerunner_alive = self
+                .processes
+                .iter()
+                .any(|process| process.shows(leaders_are_known) && (first..run.attempt).contains(&process.number));
         }
     }
 
-    /// Whose end must be seen to before another attempt may start: what holds a log of an attempt, or carries the cookie of one
-    /// that was not settled with exit 0.
+    /// Whose end must be seen to before another attempt may start: what holds a log of an attempt, was started as one, or
+    /// carries the cookie of one that was not settled with exit 0.
     pub(super) fn forerunners(&self, number: u64) -> impl Iterator<Item = &Process> {
-        self.processes
-            .iter()
-            .filter(move |process| process.number != number && (process.holds_lock || (process.carries_cookie && !process.settled)))
+        self.processes.iter().filter(move |process| {
+            process.number != number && (process.shows(true) || (process.carries_cookie && !process.settled))
+        })
     }
 }

@@ -305,7 +305,7 @@ impl<'a> World<'a> {
 
     pub(super) fn judge(&mut self, slot: usize, judge: super::deciders::Judge, request: Request) -> Verdict {
         self.about = slot;
-        self.tasks[slot].facts(&self.machine, &mut self.facts);
+        self.tasks[slot].facts(&self.machine, self.deciders.knows_leaders, &mut self.facts);
         judge(&self.tasks[slot].card, &self.facts, request, self.machine.wall())
     }
 }
