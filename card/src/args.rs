@@ -10,10 +10,11 @@ use shared::id::TaskId;
 use shared::policy::Policy;
 
 use crate::export::Export;
-use crate::import::{Import, Source};
+use crate::import::Import;
 use crate::report::{Asked, Report};
 use crate::scaffold::Scaffold;
 
+mod exchange;
 mod look;
 
 const HELP: &str = include_str!("../help.txt");
@@ -128,8 +129,8 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "update" => update(&mut line)?,
         "put" => one_id(&mut line, "put")?.map(Verb::Put),
         "schema" => schema(&mut line)?,
-        "import" => import(&mut line)?,
-        "export" => export(&mut line)?,
+        "import" => exchange::import(&mut line)?,
+        "export" => exchange::export(&mut line)?,
         "show" => look::show(&mut line)?,
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => look::list(&mut line)?,
@@ -263,57 +264,6 @@ fn schema(line: &mut Line) -> Result<Answer, Error> {
         Some(Short('V') | Long("version")) => Ok(Answer::Print(cli::version())),
         Some(other) => Err(other.unexpected().into()),
     }
-}
-
-fn import(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
-    let (mut source, mut from) = (None, None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("from") => {
-                let name = text(parser, "from")?;
-                let found = Source::named(&name);
-                source = Some(found.ok_or_else(|| Error::usage(format!("--from: {name:?} is no source: {}", Source::NAMES)))?);
-            }
-            Value(path) if from.is_none() => from = Some(path.into()),
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let source = source.ok_or_else(|| Error::usage(format!("import: --from is missing: {}", Source::NAMES)))?;
-    Ok(Answer::Verb(Verb::Import(Import { source, from })))
-}
-
-fn export(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
-    let (mut id, mut to, mut known) = (None, None, false);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("to") => {
-                let name = text(parser, "to")?;
-                known = name == "task-state";
-                if !known {
-                    return Err(Error::usage(format!("--to: {name:?} is no form to export to: task-state")));
-                }
-            }
-            Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
-            Value(word) if id.is_none() => set_id(&mut id, &word.string()?)?,
-            Value(path) if to.is_none() => to = Some(path.into()),
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    if !known {
-        return Err(Error::usage("export: --to is missing: task-state"));
-    }
-    let id = id.ok_or_else(|| Error::usage("export: say which task"))?;
-    Ok(Answer::Verb(Verb::Export(Export { id, to })))
 }
 
 fn scaffold(name: &str) -> Result<Scaffold, Error> {

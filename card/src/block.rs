@@ -125,7 +125,9 @@ fn last_outcome(block: &mut Block<'_>, document: &Document, card: &Card, now: Ti
     let text =
         |name: &str| document.get("outcome").and_then(|outcome| outcome.get(name)).and_then(Value::as_str).unwrap_or_default();
     let what = outcome(&ended.kind).unwrap_or(&ended.kind);
-    let mut prose = Prose::default().plain(&format!("attempt {} {what} {} ago", ended.attempt, age(ended.at, now)));
+    // What ended without an attempt was the agent's own run.
+    let who = if ended.attempt == 0 { "a run".to_owned() } else { format!("attempt {}", ended.attempt) };
+    let mut prose = Prose::default().plain(&format!("{who} {what} {} ago", age(ended.at, now)));
     prose = prose.styled(Style::Faint, &format!(" [{}]", ended.kind));
     if !text("detail").is_empty() {
         prose = prose.and().plain(text("detail"));

@@ -7,6 +7,10 @@ use shared::card::BYTES_MAX;
 use shared::exit::{Error, Exit, cause};
 use shared::store::Store;
 
+use openclaw::From;
+pub(crate) use openclaw::Options;
+
+mod openclaw;
 mod task_runtime;
 mod task_state;
 mod task_status;
@@ -20,16 +24,22 @@ pub(crate) enum Source {
     StatusFile,
     /// A folder of the Python predecessor's cards.
     Predecessor,
+    /// Ended runs of OpenClaw's agents, as records.
+    EndedRuns,
+    /// OpenClaw's list of sessions.
+    Sessions,
 }
 
 impl Source {
-    pub(crate) const NAMES: &str = "task-state, task-status, task-runtime";
+    pub(crate) const NAMES: &str = "task-state, task-status, task-runtime, openclaw-run, openclaw-sessions";
 
     pub(crate) fn named(text: &str) -> Option<Self> {
         match text {
             "task-state" => Some(Self::SessionSkill),
             "task-status" => Some(Self::StatusFile),
             "task-runtime" => Some(Self::Predecessor),
+            "openclaw-run" => Some(Self::EndedRuns),
+            "openclaw-sessions" => Some(Self::Sessions),
             _ => None,
         }
     }
@@ -41,6 +51,8 @@ pub(crate) struct Import {
     pub(crate) source: Source,
     /// A file, or `-`; without one where the source is usually found.
     pub(crate) from: Option<PathBuf>,
+    /// For ended runs.
+    pub(crate) options: Options,
 }
 
 /// Imports, and prints the cards.
@@ -49,6 +61,8 @@ pub(crate) fn import(store: &Store, wanted: &Import) -> Result<Exit, Error> {
         Source::SessionSkill => task_state::import(store, wanted.from.as_deref()),
         Source::StatusFile => task_status::import(store, wanted.from.as_deref()),
         Source::Predecessor => task_runtime::import(store, wanted.from.as_deref()),
+        Source::EndedRuns => openclaw::import(store, From::Runs, wanted.from.as_deref(), &wanted.options),
+        Source::Sessions => openclaw::import(store, From::Sessions, wanted.from.as_deref(), &wanted.options),
     }
 }
 

@@ -28,10 +28,12 @@ enum Change {
     DependsOn(Option<TaskId>),
     Command(Vec<String>),
     SafeToRetry(bool),
+    /// The OpenClaw session that the work is done in.
+    Session(Option<String>),
 }
 
 /// The options, without the `no-` of those that have it.
-pub const OPTIONS: [&str; 16] = [
+pub const OPTIONS: [&str; 17] = [
     "resume-adapter",
     "resume-command",
     "allow-auto-resume",
@@ -44,6 +46,7 @@ pub const OPTIONS: [&str; 16] = [
     "manual-phase",
     "depends-on",
     "safe-to-retry",
+    "session-key",
     "title",
     "mode",
     "notes",
@@ -70,6 +73,8 @@ impl Policy {
             "manual-phase" => Change::Add("manual_phases", name(parser, option)?),
             "depends-on" => Change::DependsOn(Some(text(parser, option)?.parse().map_err(Error::usage)?)),
             "title" | "mode" | "notes" | "owner-skill" => Change::Set(field(option), text(parser, option)?.into()),
+            "session-key" => Change::Session(Some(text(parser, option)?)),
+            "no-session-key" => Change::Session(None),
             "no-resume-command" => Change::Command(Vec::new()),
             "no-manual-phase" => Change::Remove("manual_phases"),
             "no-depends-on" => Change::DependsOn(None),
@@ -144,6 +149,7 @@ impl Policy {
                 Change::Command(words) if words.is_empty() => remove_command(card),
                 Change::Command(words) => set_command(card, words)?,
                 Change::SafeToRetry(safe) => set_safe(card, *safe),
+                Change::Session(key) => set_session(card, key.as_deref()),
             }
         }
         Ok(())
@@ -209,6 +215,17 @@ fn current_folder() -> Result<String, Error> {
         .into_os_string()
         .into_string()
         .map_err(|folder| Error::usage(format!("the current folder {} is not UTF-8", folder.display())))
+}
+
+/// What the card remembers of a session is about that one; of another one it knows nothing yet.
+fn set_session(card: &mut Document, key: Option<&str>) {
+    let metadata = card.object_at("metadata");
+    let known = metadata.get("openclaw").and_then(|session| session.get("session_key")).and_then(Value::as_str);
+    match key {
+        Some(key) if known == Some(key) => {}
+        Some(key) => drop(metadata.insert("openclaw".into(), serde_json::json!({"session_key": key}))),
+        None => drop(metadata.shift_remove("openclaw")),
+    }
 }
 
 /// The predecessor's word: whether the current phase may be run again is whether it is manual.

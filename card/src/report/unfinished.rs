@@ -145,7 +145,7 @@ impl Style<'_> {
         let stopped = matches!(card.status, Status::Stalled | Status::NeedsAttention);
         if let (Some(recorded), Some(known), true) = (outcome, &card.outcome, stopped) {
             let ended = self.words.outcome(&known.kind).map_or_else(|| value(&known.kind), str::to_owned);
-            let mut parts = vec![self.words.attempt(&known.attempt.to_string(), &ended)];
+            let mut parts = vec![self.words.attempt(&number(known.attempt), &ended)];
             parts.extend(detail(recorded.get("detail").and_then(Value::as_str).unwrap_or_default()));
             said.push(self.words.join(&parts));
         }
@@ -156,6 +156,11 @@ impl Style<'_> {
         let text = clean_exact(text);
         if self.plain || text.contains('`') { text } else { format!("`{text}`") }
     }
+}
+
+/// What ended without an attempt was the agent's own run.
+fn number(attempt: u64) -> String {
+    if attempt == 0 { String::new() } else { attempt.to_string() }
 }
 
 fn value(text: &str) -> String {
