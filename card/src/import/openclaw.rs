@@ -205,17 +205,13 @@ impl Import<'_> {
                     self.change(&found.id, run, "finished", |card, _| edits::finish(card, run, end.ended_at))?;
                 }
             }
-            (Class::Ignore(Why::Killed), _) => {
-                for found in by_runs() {
-                    self.change(&found.id, run, "killed", |card, _| edits::call_off(card, run, end.ended_at))?;
-                }
-            }
-            (Class::Ignore(Why::Unsure), _) => {
-                for found in by_runs().filter(|found| found.card.status == Status::Running) {
-                    self.change(&found.id, run, "unsure", |card, _| {
-                        edits::silence(card, run, end.ended_at);
-                        Ok(())
-                    })?;
+            (Class::Ignore(why @ (Why::Killed | Why::Unsure)), _) => {
+                let stopped = why == Why::Killed;
+                let concerned = by_runs().filter(|found| stopped || found.card.status == Status::Running);
+                for found in concerned.filter(|found| found.card.status != Status::NeedsAttention) {
+                    self.wait_until_settled(found);
+                    let class = if stopped { "killed" } else { "unsure" };
+                    self.change(&found.id, run, class, |card, _| edits::leave_alone(card, run, end.ended_at, stopped))?;
                 }
             }
             (Class::Ignore(Why::Running | Why::Heartbeat), _) => {}

@@ -5,15 +5,15 @@
 //! interrupted   stalled; a person's when      the same
 //!               attempts are used up
 //! finished      completed                     a sign of life; stalled by a run: running again
-//! killed        cancelled                     -
-//! in doubt      its silence counts no more    -
+//! killed        running, and its silence      -
+//! in doubt      counts no more                -
 //! ```
 //! A card that needs a person stays as it is when a run is interrupted: the person decides. So does
 //! one whose attempt lives: that one's own end follows, and decides.
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shared::card::{Card, Status};
 use shared::document::Document;
 use shared::exit::Error;
@@ -129,16 +129,19 @@ pub(super) fn finish(card: &mut Document, run: &Run, ended_at: Timestamp) -> Res
     Ok(())
 }
 
-/// A person stopped the run: what a run made is called off with it.
-pub(super) fn call_off(card: &mut Document, run: &Run, ended_at: Timestamp) -> Result<(), Error> {
-    memory::note(card, run, None, ended_at);
-    card.set_status(Status::Cancelled)
-}
-
-/// A run that may have been finished: nobody brings it back because it is silent from now on.
-pub(super) fn silence(card: &mut Document, run: &Run, ended_at: Timestamp) {
+/// A run that may have been finished, or that was stopped: nobody brings it back because it is silent from now on. What was stopped
+/// is not brought back for what went before, either.
+pub(super) fn leave_alone(card: &mut Document, run: &Run, ended_at: Timestamp, stopped: bool) -> Result<(), Error> {
     memory::silence(card, run, ended_at);
     card.set("stale_after_minutes", 0);
+    // A supervisor that ended its attempt may have stopped the run with it: that was no person.
+    let kind = card.get("outcome").and_then(|outcome| outcome.get("kind")).and_then(Value::as_str).unwrap_or_default();
+    let by_supervisor = matches!(kind, "timeout" | "silent" | "budget" | "output_limit" | "postponed");
+    if stopped && !by_supervisor && card.status()? == Status::Stalled {
+        card.remove("not_before");
+        card.set_status(Status::Running)?;
+    }
+    Ok(())
 }
 
 fn parsed(card: &Document) -> Result<Card, Error> {

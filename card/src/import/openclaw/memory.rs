@@ -92,9 +92,12 @@ impl<'a> Memory<'a> {
         self.count("resumes")
     }
 
-    /// The same with the run that just ended, which an attempt brought back if there was one since the last.
+    /// The same with the run that just ended, which an attempt brought back if there was one since the last. A person's word starts
+    /// the count anew.
     fn resumes_with(&self, attempt: u64) -> u64 {
-        self.resumes() + u64::from(attempt > self.count("attempt"))
+        let approved_at = Timestamp::parse(self.0.text("approved_at")).ok().map(|(at, _)| at);
+        let before = if approved_at.is_some() && approved_at >= self.ended_at() { 0 } else { self.resumes() };
+        before + u64::from(attempt > self.count("attempt"))
     }
 }
 
@@ -143,9 +146,10 @@ pub(super) fn note(card: &mut Document, run: &Run, reason: Option<Reason>, ended
     memory.insert("resumes".into(), resumes.into());
 }
 
-/// Notes that a run was seen, and that its silence does not count any more.
+/// Notes that a run was seen, and that the card's silence does not count any more.
 pub(super) fn silence(card: &mut Document, run: &Run, ended_at: Timestamp) {
     let memory = memory(card);
+    memory.shift_remove("reason");
     memory.insert("ended_at".into(), ended_at.to_string().into());
     remember(memory, run);
     memory.insert("silenced".into(), true.into());
