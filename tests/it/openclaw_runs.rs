@@ -12,10 +12,10 @@ use tests::{Background, Ran, Workspace, eventually, word};
 const ADAPTER: &str = "templates/task-recovery/openclaw_session.sh";
 const KEY: &str = "agent:main:logs";
 const CARD: &str = "openclaw-agent-main-logs";
-const NOW: &str = "2026-11-30T10:00:00Z";
+pub(crate) const NOW: &str = "2026-11-30T10:00:00Z";
 
 /// A workspace with this adapter, which counts its attempts.
-fn with_adapter(script: &str) -> Workspace {
+pub(crate) fn with_adapter(script: &str) -> Workspace {
     let workspace = Workspace::new();
     fs::create_dir_all(workspace.path("templates/task-recovery")).unwrap();
     workspace.write(ADAPTER, &format!("#!/bin/sh\necho \"$TASK_ATTEMPT\" >>attempts.txt\n{script}\n"));
@@ -27,7 +27,7 @@ fn attempts(workspace: &Workspace) -> usize {
 }
 
 /// A run's record with these fields besides.
-fn run(id: &str, ended_at: &str, fields: Value) -> Value {
+fn run(id: &str, ended_at: &str, fields: &Value) -> Value {
     let mut record =
         json!({"session_key": KEY, "session_id": "s-1", "agent_id": "main", "run_id": id, "trigger": "user", "ended_at": ended_at});
     record.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -35,19 +35,19 @@ fn run(id: &str, ended_at: &str, fields: Value) -> Value {
 }
 
 fn timed_out(id: &str, ended_at: &str) -> Value {
-    run(id, ended_at, json!({"success": false, "failure_kind": "timeout", "tool_calls": 0}))
+    run(id, ended_at, &json!({"success": false, "failure_kind": "timeout", "tool_calls": 0}))
 }
 
 fn finished(id: &str, ended_at: &str) -> Value {
-    run(id, ended_at, json!({"success": true, "stop_reason": "stop", "tool_calls": 2, "final_text": "All lines were handled."}))
+    run(id, ended_at, &json!({"success": true, "stop_reason": "stop", "tool_calls": 2, "final_text": "All lines were handled."}))
 }
 
-fn import<'w>(workspace: &'w Workspace, at: &str, records: &[Value]) -> Ran<'w> {
+pub(crate) fn import<'w>(workspace: &'w Workspace, at: &str, records: &[Value]) -> Ran<'w> {
     let lines: Vec<String> = records.iter().map(Value::to_string).collect();
     workspace.run_with("card", &["import", "--from", "openclaw-run", "--now", at], &lines.join("\n"))
 }
 
-fn sessions<'w>(workspace: &'w Workspace, at: &str, list: &Value) -> Ran<'w> {
+pub(crate) fn sessions<'w>(workspace: &'w Workspace, at: &str, list: &Value) -> Ran<'w> {
     workspace.run_with("card", &["import", "--from", "openclaw-sessions", "--now", at], &list.to_string())
 }
 
@@ -127,7 +127,9 @@ fn a_tool_that_fails_for_ever_is_resumed_three_times_and_never_a_fourth() {
         let card = workspace.card(CARD);
         assert_eq!((&card["attention"]["reason"], &card["attempt"]), (&json!("retries_exhausted"), &json!(3)), "{answer}");
         assert_eq!((&card["retry_count"], &card["metadata"]["openclaw"]["last_tool"]["name"]), (&json!(3), &json!("send_alert")));
-        let line = workspace.shell("watch | resume").ok().one();
+        // Besides, a pass may tell how the last detached attempt ended.
+        let lines = workspace.shell("watch | resume").ok().json();
+        let line = lines.last().unwrap();
         assert_eq!((&line["signal"], &line["reason"]), (&json!("needs_attention"), &json!("retries_exhausted")));
         assert_eq!((attempts(&workspace), workspace.lines("runs.txt").len()), (3, 4), "{answer}");
         // Another failure of the session makes no other card that would start anew.
@@ -237,7 +239,7 @@ fn a_run_is_taken_once_however_often_and_by_whomever_it_is_told() {
 fn a_time_in_an_error_is_kept_as_it_was_first_read() {
     let workspace = with_adapter("exit 75");
     let limited =
-        run("r1", NOW, json!({"success": true, "stop_reason": "error", "error": "429 Rate limit. Please try again in 6m0s."}));
+        run("r1", NOW, &json!({"success": true, "stop_reason": "error", "error": "429 Rate limit. Please try again in 6m0s."}));
     assert_eq!(import(&workspace, NOW, std::slice::from_ref(&limited)).ok().one()["not_before"], "2026-11-30T10:06:00Z");
     assert_eq!(import(&workspace, "2026-11-30T10:05:00Z", &[limited]).ok().one()["not_before"], "2026-11-30T10:06:00Z");
     let line = workspace.shell(&format!("echo {CARD} | resume --now 2026-11-30T10:05:00Z --wait-seconds 1")).ok().one();
@@ -246,7 +248,7 @@ fn a_time_in_an_error_is_kept_as_it_was_first_read() {
     let refused = run(
         "r2",
         "2026-11-30T10:10:00Z",
-        json!({"success": true, "stop_reason": "error", "error": "401 Incorrect API key provided"}),
+        &json!({"success": true, "stop_reason": "error", "error": "401 Incorrect API key provided"}),
     );
     let printed = import(&workspace, "2026-11-30T10:10:00Z", &[refused]).ok().stdout();
     let line = workspace.run_with("resume", &[], &printed).ok().one();
@@ -257,16 +259,16 @@ fn a_time_in_an_error_is_kept_as_it_was_first_read() {
 fn what_nobody_wants_back_stays_as_it_is() {
     let workspace = with_adapter("exit 75");
     let left_alone = [
-        run("h", NOW, json!({"success": false, "failure_kind": "timeout", "trigger": "heartbeat"})),
-        run("k", NOW, json!({"success": false, "failure_kind": "aborted"})),
-        run("n", NOW, json!({"success": true, "stop_reason": "stop", "tool_calls": 0, "final_text": "I will now start."})),
+        run("h", NOW, &json!({"success": false, "failure_kind": "timeout", "trigger": "heartbeat"})),
+        run("k", NOW, &json!({"success": false, "failure_kind": "aborted"})),
+        run("n", NOW, &json!({"success": true, "stop_reason": "stop", "tool_calls": 0, "final_text": "I will now start."})),
         timed_out("old", "2026-11-29T09:00:00Z"),
     ];
     assert_eq!(import(&workspace, NOW, &left_alone).ok().is_quiet().stdout(), "");
     assert_eq!(workspace.run("card", &["list"]).ok().stdout(), "");
     // A person stops the run that was resumed: the recovery is stopped with it.
     import(&workspace, NOW, &[timed_out("r1", NOW)]).ok();
-    let killed = run("r2", "2026-11-30T10:01:00Z", json!({"success": false, "failure_kind": "aborted"}));
+    let killed = run("r2", "2026-11-30T10:01:00Z", &json!({"success": false, "failure_kind": "aborted"}));
     assert_eq!(import(&workspace, "2026-11-30T10:01:00Z", &[killed]).ok().stdout(), "");
     assert_eq!(workspace.card(CARD)["status"], "running");
     assert_eq!(workspace.run("watch", &["--now", "2026-11-30T20:00:00Z"]).ok().stdout(), "");
@@ -275,7 +277,7 @@ fn what_nobody_wants_back_stays_as_it_is() {
     import(&workspace, &at(0), &[timed_out("r3", &at(0))]).ok();
     workspace.run("checkpoint", &[CARD, "--now", &at(1)]).ok();
     assert_ne!(workspace.run("watch", &["--now", "2026-11-30T20:00:00Z"]).ok().stdout(), "");
-    import(&workspace, &at(2), &[run("r4", &at(2), json!({"success": true, "stop_reason": "stop", "final_text": "Which one?"}))])
+    import(&workspace, &at(2), &[run("r4", &at(2), &json!({"success": true, "stop_reason": "stop", "final_text": "Which one?"}))])
         .ok();
     assert_eq!(workspace.run("watch", &["--now", "2026-11-30T20:00:00Z"]).ok().stdout(), "");
     assert_eq!(import(&workspace, &at(3), &[timed_out("r5", &at(3))]).ok().one()["stale_after_minutes"], Value::Null);
@@ -301,7 +303,7 @@ fn whoever_made_a_card_has_said_how_it_is_resumed() {
     ];
     workspace.run("card", &[&args[..], &["--resume-adapter", word(&own)]].concat()).ok();
     let announced =
-        run("r1", NOW, json!({"success": true, "stop_reason": "stop", "tool_calls": 0, "final_text": "好的，我现在开始处理。"}));
+        run("r1", NOW, &json!({"success": true, "stop_reason": "stop", "tool_calls": 0, "final_text": "好的，我现在开始处理。"}));
     let args = ["import", "--from", "openclaw-run", "--now", NOW, "--max-retries", "1", "--stale-after-minutes", "5"];
     let off = workspace.run_with("card", &[&args[..], &["--intent-phrase", ""]].concat(), &announced.to_string());
     assert_eq!(off.ok().stdout(), "");
@@ -320,7 +322,7 @@ fn whoever_made_a_card_has_said_how_it_is_resumed() {
         (&json!(7), &json!(5), &json!(false))
     );
     // Another session's card is not concerned.
-    let other = run("r3", NOW, json!({"session_key": "agent:main:other", "session_id": "s-9", "status": "failed"}));
+    let other = run("r3", NOW, &json!({"session_key": "agent:main:other", "session_id": "s-9", "status": "failed"}));
     assert_eq!(import(&workspace, NOW, &[other]).ok().one()["task_id"], "openclaw-agent-main-other");
 }
 
@@ -332,80 +334,4 @@ fn one_bad_record_hides_no_other() {
     assert_eq!(ran.exits(65).one()["task_id"], CARD);
     assert_eq!(ran.stderr().lines().count(), 5, "{ran}");
     workspace.run("card", &["import", "--from", "task-status", "--max-retries", "1"]).exits(64).complains("openclaw-run");
-}
-
-/// As both versions print it, cut to what is read.
-fn recorded(version: &str) -> Value {
-    let session = |key: &str, status: &str, minutes: i64| {
-        json!({"key": format!("agent:main:{key}"), "sessionId": format!("id-{key}"), "updatedAt": 1_796_032_800_004_i64 - minutes * 60_000, "ageMs": 1317,
-            "status": status, "abortedLastRun": status == "killed", "totalTokens": null, "agentId": "main", "kind": "direct"})
-    };
-    let mut list = vec![
-        session("hang", "timeout", 3),
-        session("toolfail", "done", 5),
-        session("h1", "timeout", 80),
-        session("main", "running", 0),
-    ];
-    if version == "2026.9.6" {
-        list.extend([session("killed", "killed", 2), session("err500", "failed", 9), session("fresh", "failed", 0)]);
-    }
-    json!({"path": "/home/alice/.openclaw", "count": list.len(), "hasMore": false, "activeMinutes": 1440, "sessions": list})
-}
-
-#[test]
-fn a_list_of_sessions_is_enough_for_what_the_model_did() {
-    for (version, interrupted) in [("2026.7.35", vec!["hang", "h1"]), ("2026.9.6", vec!["hang", "h1", "err500"])] {
-        let workspace = with_adapter("echo '{\"message\": \"the run ended\"}'");
-        let mut list = recorded(version);
-        let expected: Vec<String> = interrupted.iter().map(|key| format!("openclaw-agent-main-{key}")).collect();
-        let ids = |ran: &Ran<'_>| ran.json().iter().map(|card| card["task_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
-        let first = sessions(&workspace, NOW, &list);
-        assert_eq!(ids(first.ok()), expected, "{version}");
-        // The next pass finds what this one left.
-        let again = sessions(&workspace, NOW, &list);
-        assert_eq!((ids(again.ok()), again.json()), (expected, first.json()));
-        let lines = workspace.run_with("resume", &["--now", NOW], &again.stdout()).ok().json();
-        assert!(lines.iter().all(|line| line["outcome"] == "progressed") && lines.len() == interrupted.len(), "{lines:?}");
-        // The resumed runs ended well, one of them did not.
-        for session in list["sessions"].as_array_mut().unwrap() {
-            session["updatedAt"] = json!(1_796_033_000_000_i64);
-            if session["key"] != "agent:main:hang" && session["status"] != "killed" {
-                session["status"] = json!("done");
-            }
-        }
-        let later = sessions(&workspace, "2026-11-30T10:10:00Z", &list).ok().one();
-        assert_eq!((&later["task_id"], &later["retry_count"]), (&json!("openclaw-agent-main-hang"), &json!(1)), "{version}");
-        assert_eq!(workspace.card("openclaw-agent-main-h1")["status"], "completed");
-    }
-}
-
-/// The table of the classifier, through the program: what is interrupted is stalled with its reason, and nothing else is touched.
-#[test]
-fn every_end_in_the_table_leaves_the_card_that_it_should() {
-    let workspace = with_adapter("exit 75");
-    let text = fs::read_to_string(tests::root().join("card/src/import/openclaw/runs.jsonl")).unwrap();
-    let mut cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for (index, case) in cases.iter_mut().enumerate() {
-        let heartbeat = if case["run"]["session_key"].as_str().unwrap().ends_with(":heartbeat") { ":heartbeat" } else { "" };
-        let key = format!("agent:main:case-{index}{heartbeat}");
-        if case["open_card"] == true {
-            let card = json!({"schema_version": 1, "revision": 1, "task_id": format!("own-{index}"), "task_type": "t", "title": "x",
-                "created_at": "2026-11-30T09:00:00Z", "status": "running", "metadata": {"openclaw": {"session_key": key}}});
-            workspace.put_card(&format!("own-{index}"), &card.to_string());
-        }
-        case["run"]["session_key"] = json!(key);
-        case["run"]["ended_at"] = json!(NOW);
-    }
-    let records: Vec<Value> = cases.iter().map(|case| case["run"].clone()).collect();
-    let printed = import(&workspace, NOW, &records).ok().is_quiet().json();
-    for (index, case) in cases.iter().enumerate() {
-        let of_case = |card: &&Value| card["metadata"]["openclaw"]["session_key"] == case["run"]["session_key"];
-        let reason = printed.iter().find(of_case).map(|card| &card["metadata"]["openclaw"]["reason"]);
-        let expected = &case["class"];
-        let interrupted = !matches!(expected.as_str().unwrap(), "finished" | "ignore");
-        assert_eq!(reason, interrupted.then_some(expected), "{case}");
-        if case["open_card"] == true && !interrupted {
-            assert_eq!(workspace.card(&format!("own-{index}"))["status"], "running", "{case}");
-        }
-    }
 }

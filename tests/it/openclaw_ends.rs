@@ -1,0 +1,84 @@
+//! What an end means: OpenClaw's own list of sessions as both versions print it, and the whole table of the classifier.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tests::Ran;
+
+use crate::openclaw_runs::{NOW, import, sessions, with_adapter};
+
+/// As both versions print it, cut to what is read.
+fn recorded(version: &str) -> Value {
+    let session = |key: &str, status: &str, minutes: i64| {
+        json!({"key": format!("agent:main:{key}"), "sessionId": format!("id-{key}"), "updatedAt": 1_796_032_800_004_i64 - minutes * 60_000, "ageMs": 1317,
+            "status": status, "abortedLastRun": status == "killed", "totalTokens": null, "agentId": "main", "kind": "direct"})
+    };
+    let mut list = vec![
+        session("hang", "timeout", 3),
+        session("toolfail", "done", 5),
+        session("h1", "timeout", 80),
+        session("main", "running", 0),
+    ];
+    if version == "2026.9.6" {
+        list.extend([session("killed", "killed", 2), session("err500", "failed", 9), session("fresh", "failed", 0)]);
+    }
+    json!({"path": "/home/alice/.openclaw", "count": list.len(), "hasMore": false, "activeMinutes": 1440, "sessions": list})
+}
+
+#[test]
+fn a_list_of_sessions_is_enough_for_what_the_model_did() {
+    for (version, interrupted) in [("2026.7.35", vec!["hang", "h1"]), ("2026.9.6", vec!["hang", "h1", "err500"])] {
+        let workspace = with_adapter("echo '{\"message\": \"the run ended\"}'");
+        let mut list = recorded(version);
+        let expected: Vec<String> = interrupted.iter().map(|key| format!("openclaw-agent-main-{key}")).collect();
+        let ids = |ran: &Ran<'_>| ran.json().iter().map(|card| card["task_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        let first = sessions(&workspace, NOW, &list);
+        assert_eq!(ids(first.ok()), expected, "{version}");
+        // The next pass finds what this one left.
+        let again = sessions(&workspace, NOW, &list);
+        assert_eq!((ids(again.ok()), again.json()), (expected, first.json()));
+        let lines = workspace.run_with("resume", &["--now", NOW], &again.stdout()).ok().json();
+        assert!(lines.iter().all(|line| line["outcome"] == "progressed") && lines.len() == interrupted.len(), "{lines:?}");
+        // The resumed runs ended well, one of them did not.
+        for session in list["sessions"].as_array_mut().unwrap() {
+            session["updatedAt"] = json!(1_796_033_000_000_i64);
+            if session["key"] != "agent:main:hang" && session["status"] != "killed" {
+                session["status"] = json!("done");
+            }
+        }
+        let later = sessions(&workspace, "2026-11-30T10:10:00Z", &list).ok().one();
+        assert_eq!((&later["task_id"], &later["retry_count"]), (&json!("openclaw-agent-main-hang"), &json!(1)), "{version}");
+        assert_eq!(workspace.card("openclaw-agent-main-h1")["status"], "completed");
+    }
+}
+
+/// The table of the classifier, through the program: what is interrupted is stalled with its reason, and nothing else is touched.
+#[test]
+fn every_end_in_the_table_leaves_the_card_that_it_should() {
+    let workspace = with_adapter("exit 75");
+    let text = fs::read_to_string(tests::root().join("card/src/import/openclaw/runs.jsonl")).unwrap();
+    let mut cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (index, case) in cases.iter_mut().enumerate() {
+        let heartbeat = if case["run"]["session_key"].as_str().unwrap().ends_with(":heartbeat") { ":heartbeat" } else { "" };
+        let key = format!("agent:main:case-{index}{heartbeat}");
+        if case["open_card"] == true {
+            let card = json!({"schema_version": 1, "revision": 1, "task_id": format!("own-{index}"), "task_type": "t", "title": "x",
+                "created_at": "2026-11-30T09:00:00Z", "status": "running", "metadata": {"openclaw": {"session_key": key}}});
+            workspace.put_card(&format!("own-{index}"), &card.to_string());
+        }
+        case["run"]["session_key"] = json!(key);
+        case["run"]["ended_at"] = json!(NOW);
+    }
+    let records: Vec<Value> = cases.iter().map(|case| case["run"].clone()).collect();
+    let printed = import(&workspace, NOW, &records).ok().is_quiet().json();
+    for (index, case) in cases.iter().enumerate() {
+        let of_case = |card: &&Value| card["metadata"]["openclaw"]["session_key"] == case["run"]["session_key"];
+        let reason = printed.iter().find(of_case).map(|card| &card["metadata"]["openclaw"]["reason"]);
+        let expected = &case["class"];
+        let interrupted = !matches!(expected.as_str().unwrap(), "finished" | "ignore");
+        assert_eq!(reason, interrupted.then_some(expected), "{case}");
+        if case["open_card"] == true && !interrupted {
+            assert_eq!(workspace.card(&format!("own-{index}"))["status"], "running", "{case}");
+        }
+    }
+}
