@@ -101,17 +101,18 @@ fn a_tool_that_fails_once_loses_no_line_and_doubles_none() {
     let workspace = log_watching("./openclaw agent >answer.json && echo '{\"message\": \"the run ended\"}'", "once");
     let gateway = Background::start(workspace.shell_command(GATEWAY));
     workspace.shell("./openclaw agent").ok();
-    eventually("the card is completed", || {
-        workspace.card_path(&format!("{CARD}.json")).exists() && workspace.card(CARD)["status"] == "completed"
-    });
+    let ends = || -> Vec<Value> {
+        let imported = workspace.history(CARD).into_iter().filter(|event| event["event"] == "imported");
+        imported.map(|event| event["run_ended"].clone()).collect()
+    };
+    // The history is written after the card.
+    eventually("the run that was resumed is taken", || ends().len() == 2);
     fs::remove_file(workspace.path("hold")).unwrap();
     drop(gateway);
     assert_eq!(workspace.lines("handled.txt"), ["one", "ALERT two", "three", "ALERT four", "five"]);
     assert_eq!(workspace.lines("sent.txt"), ["ALERT two", "ALERT four"]);
     assert_eq!((workspace.lines("position"), attempts(&workspace)), (vec!["5".to_owned()], 1));
-    let ends: Vec<Value> = workspace.history(CARD).into_iter().filter(|event| event["event"] == "imported").collect();
-    let ends: Vec<&Value> = ends.iter().map(|event| &event["run_ended"]).collect();
-    assert_eq!(ends, ["tool_failure", "finished"]);
+    assert_eq!((ends(), &workspace.card(CARD)["status"]), (vec![json!("tool_failure"), json!("finished")], &json!("completed")));
 }
 
 /// Whatever the adapter makes of it: that the run is good, that it failed, that somebody else waits for it.
@@ -218,16 +219,22 @@ fn a_run_is_taken_once_however_often_and_by_whomever_it_is_told() {
     fs::write(workspace.path("run.json"), timed_out("r1", NOW).to_string()).unwrap();
     let many = format!("for i in 1 2 3 4 5 6 7 8; do card import --from openclaw-run --now {NOW} run.json & done; wait");
     assert!(workspace.shell(&many).ok().json().iter().all(|card| card["task_id"] == CARD));
+    // Nor by those that come at once to a card that is there.
+    workspace.run("card", &["create", "own", "--task-type", "t", "--title", "x", "--session-key", "k2", "--now", NOW]).ok();
+    let second = run("r2", NOW, &json!({"session_key": "k2", "status": "failed"}));
+    fs::write(workspace.path("second.json"), second.to_string()).unwrap();
+    workspace.shell(&many.replace("run.json", "second.json")).ok();
+    assert_eq!(workspace.card("own")["revision"], 2);
     let listed = json!({"sessions": [{"key": KEY, "sessionId": "s-1", "updatedAt": 1_796_032_801_000_i64, "status": "timeout", "abortedLastRun": false}]});
     assert_eq!(sessions(&workspace, "2026-11-30T10:05:00Z", &listed).ok().one()["revision"], 1);
-    assert_eq!(workspace.run("card", &["list"]).json().len(), 1);
+    assert_eq!(workspace.run("card", &["list"]).json().len(), 2);
     // What came before it is no news either.
     assert_eq!(import(&workspace, NOW, &[finished("r0", "2026-11-30T09:59:00Z")]).ok().one()["revision"], 1);
     // And what a person called off stays so.
     workspace.run("card", &["cancel", CARD]).ok();
     import(&workspace, NOW, &[timed_out("r1", NOW)]).ok();
     assert_eq!(sessions(&workspace, "2026-11-30T10:05:00Z", &listed).ok().stdout(), "");
-    assert_eq!(workspace.run("card", &["list"]).json().len(), 1);
+    assert_eq!(workspace.run("card", &["list"]).json().len(), 2);
     // The next failure is one of its own, and so is its card.
     assert_eq!(
         import(&workspace, "2026-11-30T11:00:00Z", &[timed_out("r2", "2026-11-30T11:00:00Z")]).ok().one()["task_id"],
@@ -334,4 +341,35 @@ fn one_bad_record_hides_no_other() {
     assert_eq!(ran.exits(65).one()["task_id"], CARD);
     assert_eq!(ran.stderr().lines().count(), 5, "{ran}");
     workspace.run("card", &["import", "--from", "task-status", "--max-retries", "1"]).exits(64).complains("openclaw-run");
+}
+
+/// The agent's run ends before the adapter that waits for it: the attempt's settlement comes first, then the run's end decides.
+#[test]
+fn a_record_waits_for_the_attempt_that_waits_for_the_run() {
+    let workspace = with_adapter("while [ -e hold ]; do sleep 0.02; done; echo '{\"message\": \"the run is good\"}'");
+    let at = |minute: u32| format!("2026-11-30T10:{minute:02}:00Z");
+    import(&workspace, NOW, &[timed_out("r1", NOW)]).ok();
+    workspace.write("hold", "");
+    workspace.shell(&format!("echo {CARD} | resume --detach --now {}", at(1))).ok();
+    eventually("the attempt runs", || attempts(&workspace) == 1);
+    let before = workspace.card(CARD);
+    // A list of sessions is read again: it leaves everything to the next time.
+    let listed = json!([{"key": KEY, "sessionId": "s-1", "updatedAt": 1_796_032_920_000_i64, "status": "done"}]);
+    assert_eq!(sessions(&workspace, &at(3), &listed).ok().stdout(), "");
+    assert_eq!(workspace.card(CARD), before);
+    let tool = json!({"name": "exec", "exit_code": 3});
+    let failed = json!({"success": true, "stop_reason": "stop", "last_tool": tool, "final_text": "The command failed; I stopped."});
+    let failed = run("r2", &at(2), &failed);
+    // Another session's run before it, to be seen when the waiting begins.
+    let other = run("o1", &at(2), &json!({"session_key": "agent:main:other", "status": "failed"}));
+    fs::write(workspace.path("run.json"), format!("{other}\n{failed}\n")).unwrap();
+    let mut command = workspace.command("card");
+    command.args(["import", "--from", "openclaw-run", "--now", &at(2), "run.json"]);
+    let waiting = Background::start(command);
+    eventually("the first one is taken", || workspace.card_path("openclaw-agent-main-other.json").exists());
+    fs::remove_file(workspace.path("hold")).unwrap();
+    let printed = String::from_utf8(waiting.output().stdout).unwrap();
+    let card: Value = serde_json::from_str(printed.lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&card["status"], &card["retry_count"], &card["run"]), (&json!("stalled"), &json!(1), &Value::Null));
+    assert_eq!((&card["outcome"]["kind"], &card["outcome"]["attempt"]), (&json!("tool_failure"), &json!(1)));
 }
