@@ -17,6 +17,7 @@ mod import;
 mod install;
 mod installed;
 mod leader;
+mod openclaw_attempts;
 mod openclaw_ends;
 mod openclaw_runs;
 mod overtaken;

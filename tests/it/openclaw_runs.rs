@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tests::{Background, Ran, Workspace, eventually, word};
 
 const ADAPTER: &str = "templates/task-recovery/openclaw_session.sh";
-const KEY: &str = "agent:main:logs";
-const CARD: &str = "openclaw-agent-main-logs";
+pub(crate) const KEY: &str = "agent:main:logs";
+pub(crate) const CARD: &str = "openclaw-agent-main-logs";
 pub(crate) const NOW: &str = "2026-11-30T10:00:00Z";
 
 /// A workspace with this adapter, which counts its attempts.
@@ -22,19 +22,19 @@ pub(crate) fn with_adapter(script: &str) -> Workspace {
     workspace
 }
 
-fn attempts(workspace: &Workspace) -> usize {
+pub(crate) fn attempts(workspace: &Workspace) -> usize {
     workspace.lines("attempts.txt").len()
 }
 
 /// A run's record with these fields besides.
-fn run(id: &str, ended_at: &str, fields: &Value) -> Value {
+pub(crate) fn run(id: &str, ended_at: &str, fields: &Value) -> Value {
     let mut record =
         json!({"session_key": KEY, "session_id": "s-1", "agent_id": "main", "run_id": id, "trigger": "user", "ended_at": ended_at});
     record.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     record
 }
 
-fn timed_out(id: &str, ended_at: &str) -> Value {
+pub(crate) fn timed_out(id: &str, ended_at: &str) -> Value {
     run(id, ended_at, &json!({"success": false, "failure_kind": "timeout", "tool_calls": 0}))
 }
 
@@ -341,35 +341,4 @@ fn one_bad_record_hides_no_other() {
     assert_eq!(ran.exits(65).one()["task_id"], CARD);
     assert_eq!(ran.stderr().lines().count(), 5, "{ran}");
     workspace.run("card", &["import", "--from", "task-status", "--max-retries", "1"]).exits(64).complains("openclaw-run");
-}
-
-/// The agent's run ends before the adapter that waits for it: the attempt's settlement comes first, then the run's end decides.
-#[test]
-fn a_record_waits_for_the_attempt_that_waits_for_the_run() {
-    let workspace = with_adapter("while [ -e hold ]; do sleep 0.02; done; echo '{\"message\": \"the run is good\"}'");
-    let at = |minute: u32| format!("2026-11-30T10:{minute:02}:00Z");
-    import(&workspace, NOW, &[timed_out("r1", NOW)]).ok();
-    workspace.write("hold", "");
-    workspace.shell(&format!("echo {CARD} | resume --detach --now {}", at(1))).ok();
-    eventually("the attempt runs", || attempts(&workspace) == 1);
-    let before = workspace.card(CARD);
-    // A list of sessions is read again: it leaves everything to the next time.
-    let listed = json!([{"key": KEY, "sessionId": "s-1", "updatedAt": 1_796_032_920_000_i64, "status": "done"}]);
-    assert_eq!(sessions(&workspace, &at(3), &listed).ok().stdout(), "");
-    assert_eq!(workspace.card(CARD), before);
-    let tool = json!({"name": "exec", "exit_code": 3});
-    let failed = json!({"success": true, "stop_reason": "stop", "last_tool": tool, "final_text": "The command failed; I stopped."});
-    let failed = run("r2", &at(2), &failed);
-    // Another session's run before it, to be seen when the waiting begins.
-    let other = run("o1", &at(2), &json!({"session_key": "agent:main:other", "status": "failed"}));
-    fs::write(workspace.path("run.json"), format!("{other}\n{failed}\n")).unwrap();
-    let mut command = workspace.command("card");
-    command.args(["import", "--from", "openclaw-run", "--now", &at(2), "run.json"]);
-    let waiting = Background::start(command);
-    eventually("the first one is taken", || workspace.card_path("openclaw-agent-main-other.json").exists());
-    fs::remove_file(workspace.path("hold")).unwrap();
-    let printed = String::from_utf8(waiting.output().stdout).unwrap();
-    let card: Value = serde_json::from_str(printed.lines().nth(1).unwrap()).unwrap();
-    assert_eq!((&card["status"], &card["retry_count"], &card["run"]), (&json!("stalled"), &json!(1), &Value::Null));
-    assert_eq!((&card["outcome"]["kind"], &card["outcome"]["attempt"]), (&json!("tool_failure"), &json!(1)));
 }

@@ -12,7 +12,8 @@
 //! a while. Then the run's end decides, because only it knows of tools and words: a run that
 //! OpenClaw calls good may have ended with a failed tool. Each attempt counts once: `retry_count` was
 //! charged by the claim, and is only brought back up when an adapter took a good status for
-//! progress (`memory.rs`, `resumes`).
+//! progress (`memory.rs`, `resumes`). An adapter may tell its own run from within its attempt: that is
+//! noted, and taken up when the run is told once more after the settlement.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
@@ -166,7 +167,7 @@ impl Import<'_> {
         for _ in 0..TRIES {
             let cards = Cards::find(self.store, run)?;
             if cards.of_session.iter().any(|found| Memory::of(&found.document).knows(run)) {
-                return Ok(cards.open().map(|found| found.document.clone()).filter(to_be_looked_at));
+                return Ok(cards.open().map(|found| self.look_again(found, run)).transpose()?.filter(to_be_looked_at));
             }
             // The next pass sees what comes of it: a list of sessions is read again.
             let early = end.age_seconds < SESSION_AGE_SECONDS_MIN || cards.all_open().any(|found| self.is_alive(&found.card));
@@ -217,6 +218,24 @@ impl Import<'_> {
             (Class::Ignore(Why::Running | Why::Heartbeat), _) => {}
         }
         Ok(Taken::Done(None))
+    }
+
+    /// The card of a run that was taken already. It may have been told by the attempt that waited for it.
+    fn look_again(&self, found: &Found, run: &Run) -> Result<Document, Error> {
+        if self.told == From::Runs {
+            self.wait_until_settled(found);
+        }
+        let (document, card) = self.store.load(&found.id).map_err(|error| error.about(found.id.as_str()))?;
+        if !Memory::of(&document).is_pending() || self.is_alive(&card) || card.status.is_terminal() {
+            return Ok(document);
+        }
+        edit(self.store, &found.id, |document, card, now| {
+            if !Memory::of(document).is_pending() || self.is_alive(card) || card.status.is_terminal() {
+                return Ok(None);
+            }
+            edits::take_up(document, now)?;
+            Ok(Some(self.event(run, "settled")))
+        })
     }
 
     /// None when the card is not open any more.

@@ -59,6 +59,8 @@ pub(super) enum Why {
 }
 
 impl Reason {
+    pub(super) const ALL: [Self; 5] = [Self::LlmTimeout, Self::LlmError, Self::ToolFailure, Self::NonAction, Self::PermanentError];
+
     /// The word on the card.
     pub(super) fn word(self) -> &'static str {
         match self {

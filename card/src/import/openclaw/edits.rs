@@ -45,37 +45,18 @@ impl Interruption<'_> {
     /// Makes the card stalled, or a person's.
     pub(super) fn apply(&self, card: &mut Document, now: Timestamp) -> Result<(), Error> {
         memory::note(card, self.run, Some(self.reason), self.ended_at);
-        if self.attempt_alive || card.status()? == Status::NeedsAttention {
+        if self.attempt_alive {
+            memory::set_pending(card);
+            return Ok(());
+        }
+        if card.status()? == Status::NeedsAttention {
             return Ok(());
         }
         self.set_policies(card)?;
-        if card.status()? == Status::Pending {
-            card.set_status(Status::Running)?;
-        }
-        card.set_status(Status::Stalled)?;
         let detail = memory::detail(self.run, self.reason);
-        let mut outcome = json!({"at": self.ended_at.to_string(), "attempt": card.count("attempt"), "kind": self.reason.word()});
-        if let (Some(outcome), false) = (outcome.as_object_mut(), detail.is_empty()) {
-            outcome.insert("detail".into(), detail.as_str().into());
-        }
-        card.set("outcome", outcome);
-        // An adapter that took a run's good status for progress has set the counter back.
-        let resumes = Memory::of(card).resumes();
-        if card.count("retry_count") < resumes {
-            card.set("retry_count", resumes);
-        }
-        if self.reason == Reason::PermanentError {
-            return card.set_attention(self.reason.word(), Some(&detail), now);
-        }
-        let stalled = parsed(card)?;
-        if let (Some((reason, used)), true) = (exhaustion(&stalled), resumes > 0) {
-            let what = format!("{used}; the last run: {} {detail}", self.reason.word());
-            return card.set_attention(reason, Some(what.trim()), now);
-        }
-        let rested = self.ended_at.plus_seconds(stalled.cooldown_seconds());
-        let until = [stalled.not_before, reset(&self.run.error, self.ended_at)].into_iter().flatten().fold(rested, Timestamp::max);
-        card.set_time("not_before", until.ceil_second());
-        Ok(())
+        tell(card, self.reason, self.ended_at, &detail);
+        let until = reset(&self.run.error, self.ended_at);
+        stall(card, &Stop { reason: self.reason, ended_at: self.ended_at, detail: &detail, until }, now)
     }
 
     /// What a card that is not ours says of itself stays so.
@@ -106,6 +87,61 @@ impl Interruption<'_> {
         }
         Ok(())
     }
+}
+
+/// A run was told while an attempt lived, which is settled now. What the attempt made of it stays, and the run counts.
+pub(super) fn take_up(card: &mut Document, now: Timestamp) -> Result<(), Error> {
+    let memory = Memory::of(card);
+    let (Some(reason), Some(ended_at)) = (memory.reason(), memory.ended_at()) else { return Ok(()) };
+    memory::end_pending(card);
+    match card.status()? {
+        Status::NeedsAttention => return Ok(()),
+        Status::Stalled => {}
+        _ => tell(card, reason, ended_at, ""),
+    }
+    stall(card, &Stop { reason, ended_at, detail: "", until: None }, now)
+}
+
+/// How the last run ended, in the place of how the last attempt did.
+fn tell(card: &mut Document, reason: Reason, ended_at: Timestamp, detail: &str) {
+    let mut outcome = json!({"at": ended_at.to_string(), "attempt": card.count("attempt"), "kind": reason.word()});
+    if let (Some(outcome), false) = (outcome.as_object_mut(), detail.is_empty()) {
+        outcome.insert("detail".into(), detail.into());
+    }
+    card.set("outcome", outcome);
+}
+
+struct Stop<'a> {
+    reason: Reason,
+    ended_at: Timestamp,
+    detail: &'a str,
+    /// The error told when.
+    until: Option<Timestamp>,
+}
+
+fn stall(card: &mut Document, stop: &Stop<'_>, now: Timestamp) -> Result<(), Error> {
+    if card.status()? == Status::Pending {
+        card.set_status(Status::Running)?;
+    }
+    card.set_status(Status::Stalled)?;
+    // An adapter that took a run's good status for progress, or an agent that recorded some before it failed, has set the counter
+    // back.
+    let resumes = Memory::of(card).resumes();
+    if card.count("retry_count") < resumes {
+        card.set("retry_count", resumes);
+    }
+    if stop.reason == Reason::PermanentError {
+        return card.set_attention(stop.reason.word(), Some(stop.detail), now);
+    }
+    let stalled = parsed(card)?;
+    if let (Some((reason, used)), true) = (exhaustion(&stalled), resumes > 0) {
+        let what = format!("{used}; the last run: {} {}", stop.reason.word(), stop.detail);
+        return card.set_attention(reason, Some(what.trim()), now);
+    }
+    let rested = stop.ended_at.plus_seconds(stalled.cooldown_seconds());
+    let until = [stalled.not_before, stop.until].into_iter().flatten().fold(rested, Timestamp::max);
+    card.set_time("not_before", until.ceil_second());
+    Ok(())
 }
 
 /// A clean end: completes what a run made, and is a sign of life for others.

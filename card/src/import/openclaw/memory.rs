@@ -8,6 +8,7 @@
 //! taken          the newest 20 runs, so that each is taken once
 //! attempt        the card's attempt when that was
 //! resumes        runs in a row that were interrupted although an attempt had brought them back
+//! pending        the run was told while an attempt lived: once that is settled, the run still counts
 //! silenced       its silence does not count until a run is interrupted again
 //! ```
 
@@ -47,7 +48,7 @@ impl<'a> Memory<'a> {
         self.get(name).and_then(Value::as_u64).unwrap_or_default()
     }
 
-    fn ended_at(&self) -> Option<Timestamp> {
+    pub(super) fn ended_at(&self) -> Option<Timestamp> {
         Timestamp::parse(self.text("ended_at")).ok().map(|(at, _)| at)
     }
 
@@ -59,6 +60,16 @@ impl<'a> Memory<'a> {
     /// Whether the run that was taken last was interrupted.
     pub(super) fn is_interrupted(&self) -> bool {
         !self.text("reason").is_empty()
+    }
+
+    /// Why the run that was taken last was interrupted, if it was.
+    pub(super) fn reason(&self) -> Option<Reason> {
+        Reason::ALL.into_iter().find(|reason| reason.word() == self.text("reason"))
+    }
+
+    /// Whether that is to be seen to when the attempt is settled.
+    pub(super) fn is_pending(&self) -> bool {
+        self.get("pending") == Some(&Value::Bool(true))
     }
 
     pub(super) fn is_silenced(&self) -> bool {
@@ -144,12 +155,24 @@ pub(super) fn note(card: &mut Document, run: &Run, reason: Option<Reason>, ended
     remember(memory, run);
     memory.insert("attempt".into(), attempt.into());
     memory.insert("resumes".into(), resumes.into());
+    memory.shift_remove("pending");
+}
+
+/// What follows from the run waits for the attempt that lives.
+pub(super) fn set_pending(card: &mut Document) {
+    memory(card).insert("pending".into(), true.into());
+}
+
+/// Nothing waits any more.
+pub(super) fn end_pending(card: &mut Document) {
+    memory(card).shift_remove("pending");
 }
 
 /// Notes that a run was seen, and that the card's silence does not count any more.
 pub(super) fn silence(card: &mut Document, run: &Run, ended_at: Timestamp) {
     let memory = memory(card);
     memory.shift_remove("reason");
+    memory.shift_remove("pending");
     memory.insert("ended_at".into(), ended_at.to_string().into());
     remember(memory, run);
     memory.insert("silenced".into(), true.into());
