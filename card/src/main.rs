@@ -23,7 +23,7 @@ use args::Verb;
 
 fn main() -> ExitCode {
     cli::run("card", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print(&text),
+        Parsed::Print(text) => cli::print_help(&text),
         Parsed::Run((_, Verb::Schema)) => cli::print(schema::SCHEMA),
         Parsed::Run((common, Verb::Report(wanted))) => report::report(&common, &wanted),
         Parsed::Run((common, verb)) => {

@@ -20,7 +20,7 @@ use args::Wanted;
 
 fn main() -> ExitCode {
     cli::run("checkpoint", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print(&text),
+        Parsed::Print(text) => cli::print_help(&text),
         Parsed::Run(wanted) => {
             let (store, _) = wanted.common.open()?;
             let note = note::note(&wanted)?;

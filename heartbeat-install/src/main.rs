@@ -52,7 +52,7 @@ mod world;
 
 fn main() -> ExitCode {
     cli::run("heartbeat-install", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print(&text),
+        Parsed::Print(text) => cli::print_help(&text),
         Parsed::Run(wanted) => run(&wanted),
     })
 }

@@ -35,7 +35,7 @@ mod tell;
 /// The program.
 pub fn main() -> ExitCode {
     cli::run("resume", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print(&text),
+        Parsed::Print(text) => cli::print_help(&text),
         Parsed::Run(wanted) => {
             let (store, _) = wanted.common.open()?;
             pass::run(&store, &wanted)

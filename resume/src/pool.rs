@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use shared::exit::{Error, Exit, cause};
 use shared::signal::Line;
 use shared::store::Store;
-use shared::talk::say;
+use shared::talk::{program, say};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 use crate::args::{Wanted, request_word};
@@ -111,7 +111,7 @@ fn start(store: &Store, wanted: &Wanted, item: &Item, budget: Option<Duration>) 
     let own = Path::new("/proc/self/exe");
     let own = if own.exists() { own.to_owned() } else { std::env::current_exe().map_err(|error| failed(&error))? };
     let mut command = Command::new(own);
-    command.arg0("resume").args(["--pool-member", request_word(item.request), "--format", "jsonl"]);
+    command.arg0(program()).args(["--pool-member", request_word(item.request), "--format", "jsonl"]);
     command.arg("--grace-seconds").arg(wanted.grace_seconds.to_string());
     command.arg("--wait-seconds").arg(wanted.wait_seconds.to_string());
     if let Some(seconds) = wanted.timeout_seconds {

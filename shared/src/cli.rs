@@ -159,7 +159,7 @@ pub fn later_status(text: &str) -> Result<Status, Error> {
     }
 }
 
-/// Runs a program: `body` does the work, errors become one line and a status.
+/// Runs a program, whose own name this is: `body` does the work, errors become one line and a status.
 pub fn run(name: &'static str, body: impl FnOnce() -> Result<Exit, Error>) -> ExitCode {
     talk::set_program(name);
     // Over a file size limit a write fails, and is reported, instead of ending the program without a word.
@@ -172,7 +172,15 @@ pub fn run(name: &'static str, body: impl FnOnce() -> Result<Exit, Error>) -> Ex
     ExitCode::from(exit.code())
 }
 
-/// Prints a text such as the help and is done.
+/// Prints a program's help or version, and is done.
+///
+/// # Errors
+/// `Io` when it cannot be written.
+pub fn print_help(text: &str) -> Result<Exit, Error> {
+    print(&talk::help(text))
+}
+
+/// Prints a text and is done.
 ///
 /// # Errors
 /// `Io` when it cannot be written.

@@ -13,7 +13,7 @@ mod print;
 
 fn main() -> ExitCode {
     cli::run("watch", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print(&text),
+        Parsed::Print(text) => cli::print_help(&text),
         Parsed::Run(wanted) => {
             let (store, _) = wanted.common.open()?;
             let last_pass = LastPass::load(&store);
