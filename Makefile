@@ -22,6 +22,7 @@ COMPLETIONS = sed -e "s/^_task_recovery_prefix=.*/_task_recovery_prefix='$(PROGR
 	-e "s/^set -l task_recovery_prefix .*/set -l task_recovery_prefix '$(PROGRAM_PREFIX)'/" -e 's/^\#compdef .*/& $(PREFIXED)/'
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 DIST = task-recovery-$(VERSION)
+DISTDIR = .
 SCRIPTS = tests/demo.sh tests/demo/adapter.sh heartbeat-install/assets/recovery-pass heartbeat-install/assets/templates/task_resume.sh
 MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1 heartbeat-install/heartbeat-install.1 \
 	man/task-card.5 man/task-recovery.7
@@ -85,7 +86,7 @@ install:
 # Takes away what "make install" with the same variables put there, and the folders of ours that are empty then.
 uninstall:
 	for p in $(PROGRAMS); do rm -f "$(DESTDIR)$(LIBEXECDIR)/$$p" || exit 1; done
-	if test -d "$(DESTDIR)$(LIBEXECDIR)"; then rmdir "$(DESTDIR)$(LIBEXECDIR)" || true; fi
+	rmdir "$(DESTDIR)$(LIBEXECDIR)" 2>/dev/null || true
 	for m in $(MANUALS); do rm -f "$(DESTDIR)$(MANDIR)/man$$(expr "$$m" : '.*[.]\([0-9]\)')/$${m##*/}" || exit 1; done
 	rm -f "$(DESTDIR)$(BASHDIR)/task-recovery" "$(DESTDIR)$(ZSHDIR)/_task-recovery" "$(DESTDIR)$(FISHDIR)/task-recovery.fish"
 	for f in $(COMPLETED:%="$(DESTDIR)$(BASHDIR)/%") $(COMPLETED:%="$(DESTDIR)$(FISHDIR)/%.fish") \
@@ -95,8 +96,8 @@ uninstall:
 # The source as a tarball, the same bytes from the same commit: order, times and owners are fixed. What is not committed is not in it.
 dist:
 	@test -e .git && git rev-parse --verify -q HEAD >/dev/null || { echo 'dist: this is no git checkout, and the tarball is made of a commit' >&2; exit 1; }
-	git -c tar.umask=0022 -c core.autocrlf=false archive --format=tar --prefix="$(DIST)/" --output="$(DIST).tar" HEAD
-	gzip -n -9 -f "$(DIST).tar"
+	git -c tar.umask=0022 -c core.autocrlf=false archive --format=tar --prefix="$(DIST)/" --output="$(DISTDIR)/$(DIST).tar" HEAD
+	gzip -n -9 -f "$(DISTDIR)/$(DIST).tar"
 
 clean:
 	$(CARGO) clean

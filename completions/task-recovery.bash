@@ -209,7 +209,9 @@ _task_recovery() {
             # The file of NAME=FILE.
             compopt -o default 2>/dev/null
         elif [[ $cur == -* ]]; then
-            _task_recovery_words "$(_task_recovery_options "${verb:-$kind}") $_task_recovery_common"
+            word=$_task_recovery_common
+            [[ $verb == schema ]] && word='--help --version'
+            _task_recovery_words "$(_task_recovery_options "${verb:-$kind}") $word"
         elif [[ $kind == card && ! $verb ]]; then
             _task_recovery_words "$_task_recovery_verbs"
         elif [[ $kind/$verb == card/import || ($kind/$verb == card/export && $id) ]]; then

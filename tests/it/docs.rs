@@ -18,7 +18,7 @@ fn read(name: &str) -> String {
 }
 
 /// The long options that a text names.
-fn options(text: &str, mark: &str) -> BTreeSet<String> {
+pub(crate) fn options(text: &str, mark: &str) -> BTreeSet<String> {
     let names = text.split(mark).skip(1).map(|rest| {
         let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len());
         rest[..end].trim_end_matches('-').to_owned()
