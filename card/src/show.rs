@@ -85,7 +85,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
             }
             Err(LoadError::Missing) => {}
             Err(error) => {
-                let error = error.about(&id);
+                let error = error.at(store.folder().join(format!("{id}.json"))).about(&id);
                 say(&error.message);
                 exit = error.exit;
             }

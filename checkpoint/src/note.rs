@@ -33,13 +33,14 @@ fn read() -> Result<Answer, Error> {
     let read = stdin().lock().take(RECORD_BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| Error::io(format!("cannot read standard input: {}", cause(&error))))?;
     if bytes.len() > RECORD_BYTES_MAX {
-        return Err(Error::data(format!("standard input is larger than {RECORD_BYTES_MAX} bytes")));
+        return Err(Error::data(format!("standard input is larger than {RECORD_BYTES_MAX} bytes; keep large values in files")));
     }
     let object: Map<String, Value> =
         serde_json::from_slice(&bytes).map_err(|error| Error::data(format!("standard input is no JSON object: {error}")))?;
     if object.contains_key("revision") {
         return Err(Error::data("standard input is a card, not a checkpoint; card put takes whole cards"));
     }
-    let here = std::env::current_dir().map_err(|error| Error::io(format!("the current folder: {}", cause(&error))))?;
+    let here = std::env::current_dir()
+        .map_err(|error| Error::io(format!("cannot find the current folder: {}; change to one that exists", cause(&error))))?;
     answer::parse(object, &here).map_err(|why| Error::data(why.replace("the answer's", "standard input's")))
 }

@@ -5,6 +5,7 @@
 //! named here are somebody else's and are skipped.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::error::Category;
@@ -261,12 +262,14 @@ pub struct CardError {
     pub fault: Fault,
     /// One sentence.
     pub detail: String,
+    /// The file, where it is known.
+    pub path: Option<PathBuf>,
 }
 
 impl CardError {
     /// A fault with its sentence.
     pub fn new(fault: Fault, detail: impl Into<String>) -> Self {
-        Self { fault, detail: detail.into() }
+        Self { fault, detail: detail.into(), path: None }
     }
 }
 

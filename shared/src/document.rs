@@ -64,7 +64,7 @@ impl Document {
     pub fn load(path: &Path, id: &TaskId) -> Result<(Self, Card), LoadError> {
         let mut buffer = Vec::new();
         let bytes = read::card_file(AT_FDCWD, path, false, false, &mut buffer)?;
-        Self::parse(bytes, id.as_str()).map_err(LoadError::Bad)
+        Self::parse(bytes, id.as_str()).map_err(|error| LoadError::Bad(error).at(path.to_owned()))
     }
 
     /// Reads any JSON object, to be edited in the same way.

@@ -210,7 +210,8 @@ fn set_command(card: &mut Document, words: &[String]) -> Result<(), Error> {
 }
 
 fn current_folder() -> Result<String, Error> {
-    let folder = std::env::current_dir().map_err(|error| Error::io(format!("the current folder: {}", cause(&error))))?;
+    let folder = std::env::current_dir()
+        .map_err(|error| Error::io(format!("cannot find the current folder: {}; change to one that exists", cause(&error))))?;
     folder
         .into_os_string()
         .into_string()

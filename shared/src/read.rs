@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
 
 use nix::NixPath;
 use nix::errno::Errno;
@@ -13,6 +14,7 @@ use nix::unistd::Uid;
 
 use crate::card::{BYTES_MAX, CardError, Fault};
 use crate::exit::{Error, Exit, cause};
+use crate::signal::shell_word;
 
 /// Large enough for nearly every card, so that one read gets it.
 const READ_BYTES: usize = 64 * 1024;
@@ -29,19 +31,37 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// The same, of the card in this file.
+    #[must_use]
+    pub fn at(mut self, path: PathBuf) -> Self {
+        if let Self::Bad(error) = &mut self {
+            error.path = Some(path);
+        }
+        self
+    }
+
     /// As an error about this task.
     #[must_use]
     pub fn about(&self, id: &str) -> Error {
+        let file = match self {
+            Self::Bad(CardError { path: Some(path), .. }) => path.display().to_string(),
+            _ => format!("{id}.json"),
+        };
         match self {
-            Self::Missing => Error::new(Exit::NoTask, format!("no task {id}; see card list")),
+            Self::Missing => {
+                Error::new(Exit::NoTask, format!("no task {id} in this workspace; see card list, or give --workspace DIR"))
+            }
             Self::Ours(detail) => Error::io(format!("cannot read the card of {id}: {detail}")),
             Self::Bad(error) if error.fault == Fault::Unreadable => {
-                Error::io(format!("cannot read the card of {id}: {}", error.detail))
+                Error::io(format!("cannot read the card of {id}: {}; see ls -l {}", error.detail, shell_word(&file)))
             }
             Self::Bad(error) if error.fault == Fault::Insecure => {
-                Error::refused(format!("the card of {id} is not trusted: {}; correct its owner or mode", error.detail))
+                Error::refused(format!("the card of {id} is not trusted: {}; correct the owner or mode of {file}", error.detail))
             }
-            Self::Bad(error) => Error::data(format!("the card of {id} is not valid: {}; correct it by hand", error.detail)),
+            Self::Bad(error) if error.fault == Fault::UnknownVersion => {
+                Error::data(format!("the card of {id} cannot be used: {}", error.detail))
+            }
+            Self::Bad(error) => Error::data(format!("the card of {id} is not valid: {}; correct {file} by hand", error.detail)),
         }
     }
 }

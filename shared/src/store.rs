@@ -51,8 +51,10 @@ impl Store {
     /// # Errors
     /// `Config` when the folder cannot be used.
     pub fn open(place: &Place, clock: Clock) -> Result<Self, Error> {
-        let config =
-            |path: &Path, error: &io::Error| Error::new(Exit::Config, format!("cannot use {}: {}", path.display(), cause(error)));
+        let config = |path: &Path, error: &io::Error| {
+            let why = cause(error);
+            Error::new(Exit::Config, format!("cannot use {} for the cards: {why}; give another --workspace DIR", path.display()))
+        };
         // A folder that is not there yet is canonical as soon as its nearest existing parent is.
         let mut missing = Vec::new();
         let mut existing = place.cards.as_path();
@@ -139,8 +141,9 @@ impl Store {
     /// See `LoadError`.
     pub fn load(&self, id: &TaskId) -> Result<(Document, Card), LoadError> {
         let mut buffer = Vec::new();
-        let bytes = self.read(&format!("{id}.json"), &mut buffer)?;
-        Document::parse(bytes, id.as_str()).map_err(LoadError::Bad)
+        let read = self.read(&format!("{id}.json"), &mut buffer);
+        let parsed = read.and_then(|bytes| Document::parse(bytes, id.as_str()).map_err(LoadError::Bad));
+        parsed.map_err(|error| error.at(self.card_path(id)))
     }
 
     /// The history of a task.
@@ -226,7 +229,8 @@ impl Store {
         make_folder(&locks)?;
         let _lock = UpdateLock::take(&locks.join(name), name)?;
         let bytes = change(&self.read_private(name));
-        durable::replace(&self.folder, name, &bytes).map_err(|error| Error::io(format!("cannot write {name}: {error}")))
+        let failed = |error| Error::io(format!("cannot write {}: {error}", self.folder.join(name).display()));
+        durable::replace(&self.folder, name, &bytes).map_err(failed)
     }
 
     /// Reads a file of the store's own that is no card; empty when it is not there or too large.
@@ -291,7 +295,7 @@ impl Held<'_> {
         document.set_time("updated_at", now);
         let bytes = document.bytes_checked()?;
         Document::validate(&bytes, id)
-            .map_err(|error| Error::data(format!("the card of {id} would not be valid: {}", error.detail)))?;
+            .map_err(|error| Error::data(format!("the card of {id} would not be valid: {}; nothing is written", error.detail)))?;
         durable::replace(&self.store.folder, &format!("{id}.json"), &bytes).map_err(|error| match error {
             ReplaceError::NotApplied(..) => Error::io(format!("cannot write the card of {id}: {error}; the old one is unchanged")),
             ReplaceError::DurabilityUnknown(_) => Error::io(format!("the card of {id}: {error}")),

@@ -150,3 +150,24 @@ fn a_device_that_is_full_is_an_error() {
     assert_eq!(workspace.card("made")["status"], "completed");
     assert_eq!(workspace.card("t1")["checkpoint_count"], 1);
 }
+
+/// Whoever gets the message can go to the file, and knows what to do there.
+#[test]
+fn what_is_wrong_with_a_card_is_said_with_its_file() {
+    let workspace = Workspace::new();
+    let file = |id: &str| workspace.card_path(&format!("{id}.json")).display().to_string();
+    workspace.put_card("cut", "{\"task_id\":\"cut\",");
+    workspace.put_card("later", r#"{"schema_version":2,"task_id":"later","status":"running"}"#);
+    std::os::unix::fs::symlink("cut.json", workspace.card_path("link.json")).unwrap();
+    for args in [["show", "cut"], ["complete", "cut"]] {
+        workspace.run("card", &args).exits(65).complains(&format!("correct {} by hand", file("cut")));
+    }
+    workspace.run("checkpoint", &["cut"]).exits(65).complains(&file("cut"));
+    workspace.run("card", &["show", "link"]).exits(74).complains(&format!("see ls -l '{}'", file("link")));
+    let later = workspace.run("card", &["show", "later"]);
+    later.exits(65).complains("update task-recovery");
+    assert!(!later.stderr().contains("by hand"), "{later}");
+    let list = workspace.run("card", &["list"]).stderr();
+    assert!(list.contains(&file("cut")), "{list}");
+    workspace.run("card", &["show", "nobody"]).exits(66).complains("no task nobody in this workspace; see card list");
+}
