@@ -76,7 +76,7 @@ _task_recovery_ids() {
     case $1 in
     due) _task_recovery_run watch --format ids ;;
     # Whatever a person's word would help: watch tells the command.
-    approve) _task_recovery_run watch --format jsonl | grep '"next":"card approve ' | _task_recovery_task_id ;;
+    approve) _task_recovery_run watch --format jsonl | grep '"next":"[^"]*card approve ' | _task_recovery_task_id ;;
     *)
         [[ $1 == all ]] || for status in $1; do chosen+=(--status "$status"); done
         _task_recovery_run card list --format jsonl "${chosen[@]}" | _task_recovery_task_id

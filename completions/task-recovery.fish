@@ -80,7 +80,7 @@ function __task_recovery_ids
             __task_recovery_run watch --format ids
         case approve
             # Whatever a person's word would help: watch tells the command.
-            __task_recovery_run watch --format jsonl | string match '*"next":"card approve *' | string replace -rf $__task_recovery_task_id '$1'
+            __task_recovery_run watch --format jsonl | string match '*"next":"*card approve *' | string replace -rf $__task_recovery_task_id '$1'
         case all
             __task_recovery_run card list --format jsonl | string replace -rf $__task_recovery_task_id '$1'
         case '*'

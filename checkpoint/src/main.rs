@@ -10,7 +10,7 @@ use shared::document::Document;
 use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit};
 use shared::store::Store;
-use shared::talk::say;
+use shared::talk::{command, say};
 use shared::time::Timestamp;
 
 mod args;
@@ -67,7 +67,7 @@ fn set_status(card: &mut Document, before: Status, note: &Answer, now: Timestamp
         Some(status) => card.set_status(status)?,
         None if before == Status::NeedsAttention => {
             let id = card.text("task_id");
-            say(&format!("{id} waits for a person and stays needs_attention; see card show {id}"));
+            say(&format!("{id} waits for a person and stays needs_attention; see {} show {id}", command("card")));
         }
         None => {}
     }

@@ -15,6 +15,7 @@ use nix::unistd::Uid;
 use crate::card::{BYTES_MAX, CardError, Fault};
 use crate::exit::{Error, Exit, cause};
 use crate::signal::shell_word;
+use crate::talk::command;
 
 /// Large enough for nearly every card, so that one read gets it.
 const READ_BYTES: usize = 64 * 1024;
@@ -48,9 +49,10 @@ impl LoadError {
             _ => format!("{id}.json"),
         };
         match self {
-            Self::Missing => {
-                Error::new(Exit::NoTask, format!("no task {id} in this workspace; see card list, or give --workspace DIR"))
-            }
+            Self::Missing => Error::new(
+                Exit::NoTask,
+                format!("no task {id} in this workspace; see {} list, or give --workspace DIR", command("card")),
+            ),
             Self::Ours(detail) => Error::io(format!("cannot read the card of {id}: {detail}")),
             Self::Bad(error) if error.fault == Fault::Unreadable => {
                 Error::io(format!("cannot read the card of {id}: {}; see ls -l {}", error.detail, shell_word(&file)))

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::card::{Card, CardError};
 use crate::last_pass::Told;
+use crate::talk::command;
 use crate::verdict::{Attention, Due, Facts, minutes, silent_since};
 
 /// One signal.
@@ -112,13 +113,16 @@ pub fn broken(id_text: &str, error: &CardError, path: &str) -> Line {
 #[must_use]
 pub fn next_command(card: &Card, reason: &str) -> String {
     let id = card.task_id();
+    let (card_program, resume) = (command("card"), command("resume"));
     match reason {
         "no_adapter" | "adapter_missing" | "adapter_insecure" | "dependency_failed" | "dependency_missing" | "clock_skew" => {
-            format!("card show {id}")
+            format!("{card_program} show {id}")
         }
-        "supervisor_silent" | "attempt_not_contained" | "task_failed" => format!("card log {id}"),
-        _ if card.resume_adapter.is_some() || card.is_plain_command() => format!("card approve {id} | resume"),
-        _ => format!("card approve {id}"),
+        "supervisor_silent" | "attempt_not_contained" | "task_failed" => format!("{card_program} log {id}"),
+        _ if card.resume_adapter.is_some() || card.is_plain_command() => {
+            format!("{card_program} approve {id} | {resume}")
+        }
+        _ => format!("{card_program} approve {id}"),
     }
 }
 

@@ -28,6 +28,12 @@ pub fn program() -> &'static str {
     PROGRAM.get().map_or("", |program| program.name.as_str())
 }
 
+/// How one of our programs is called by whoever called this one: `task-card` for `card` beside `task-watch`.
+#[must_use]
+pub fn command(own: &str) -> String {
+    format!("{}{own}", PROGRAM.get().map_or("", |program| program.prefix.as_str()))
+}
+
 /// A program's help, with the programs in its commands called as this one was: `task-card create` by `task-card`.
 ///
 /// A command is what a line of at most eight spaces begins with, or one that begins with `usage:`, and what stands in a pipe or

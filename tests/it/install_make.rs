@@ -162,6 +162,13 @@ fn a_program_calls_itself_and_its_siblings_by_the_name_it_was_called_by() {
     run("task-resume", &["b_1", "b_2"]).ok();
     assert_eq!((&workspace.card("b_1")["status"], &workspace.card("b_2")["status"]), (&"completed".into(), &"completed".into()));
     assert_eq!(workspace.card("b_1")["checkpoint_count"], 1);
+    // So are the commands that a person is told to run.
+    run("task-checkpoint", &["nobody"])
+        .exits(66)
+        .complains("task-checkpoint: no task nobody in this workspace; see task-card list");
+    run("task-card", &["create", "b_3", "--task-type", "t", "--title", "T", "--status", "running", "--", "true"]).ok();
+    run("task-card", &["block", "b_3"]).ok();
+    assert_eq!(run("task-watch", &[]).ok().one()["next"], "task-card approve b_3 | task-resume");
     // A name that is none of ours is not believed.
     symlink(programs().join("card"), workspace.path("else")).unwrap();
     let ran = workspace.shell("exec ./else --no-such-option");
