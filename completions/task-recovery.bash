@@ -34,6 +34,9 @@ _task_recovery_options() {
         echo "$_task_recovery_policies"
         ;;
     watch) echo "--task-type --format --report --explain --exit-status" ;;
+    heartbeat-install)
+        echo "--workspace --all-agents --trigger --every --agents-md --python-shim --lang --dry-run --check --uninstall --format"
+        ;;
     resume)
         echo "--task-id --jobs --timeout-seconds --grace-seconds --budget-seconds --output-limit --detach --wait-seconds"
         echo "--force --dry-run --format --report --exit-status"
@@ -122,6 +125,7 @@ _task_recovery() {
     *card) kind=card ;;
     *watch) kind=watch ;;
     *resume) kind=resume ;;
+    *heartbeat-install) kind=heartbeat-install ;;
     *) return 0 ;;
     esac
     _task_recovery_beside=${path%"$kind"}
@@ -153,6 +157,7 @@ _task_recovery() {
         --explain) ;;
         --workspace | --task-id) after=$word ;;
         --allow-auto-resume | --no-* | --safe-to-retry | --plain | --report | --exit-status | --detach | --force | --dry-run) ;;
+        --all-agents | --agents-md | --python-shim | --check | --uninstall) ;;
         --help | --version) ;;
         --*) after=skipped ;;
         - | -*) ;;
@@ -194,8 +199,11 @@ _task_recovery() {
         card/report) _task_recovery_words 'text chat' ;;
         watch/) _task_recovery_words 'jsonl text report ids' ;;
         resume/) _task_recovery_words 'jsonl text report' ;;
+        heartbeat-install/) _task_recovery_words 'json text' ;;
         esac
         ;;
+    --trigger) _task_recovery_words 'automation heartbeat cron systemd none auto' ;;
+    --every) _task_recovery_words '5m 10m 1h' ;;
     --scaffold) _task_recovery_words 'sh python' ;;
     --lang) _task_recovery_words 'en zh' ;;
     --from) _task_recovery_words 'task-state task-status task-runtime' ;;
@@ -218,6 +226,8 @@ _task_recovery() {
             compopt -o default 2>/dev/null
         elif [[ $kind == watch && $prev != --explain ]]; then
             _task_recovery_words "$(_task_recovery_options watch) $_task_recovery_common"
+        elif [[ $kind == heartbeat-install ]]; then
+            _task_recovery_words "$(_task_recovery_options "$kind") $_task_recovery_common"
         elif [[ $ids && (! $id || $kind == resume || $verb == report) ]]; then
             _task_recovery_offer _task_recovery_ids "$ids"
         fi
@@ -226,12 +236,12 @@ _task_recovery() {
     return 0
 }
 
-complete -F _task_recovery card checkpoint resume
+complete -F _task_recovery card checkpoint resume heartbeat-install
 # What completes another watch stays, until this one is the one on the PATH.
 if _task_recovery_watch=$(type -P watch) && _task_recovery_is_ours "${_task_recovery_watch%watch}"; then
     complete -F _task_recovery watch
 fi
 unset _task_recovery_watch
 if [[ $_task_recovery_prefix ]]; then
-    complete -F _task_recovery "$_task_recovery_prefix"{card,checkpoint,watch,resume}
+    complete -F _task_recovery "$_task_recovery_prefix"{card,checkpoint,watch,resume,heartbeat-install}
 fi

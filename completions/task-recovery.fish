@@ -15,7 +15,7 @@ function __task_recovery_beside
     set -l words (commandline -opc)
     set -l program (string replace -r '^~/' "$HOME/" -- $words[1])
     string match -q '*/*' -- $program; or set program (command -s -- $program 2>/dev/null)
-    set -l beside (string replace -r '(card|checkpoint|watch|resume)$' '' -- $program)
+    set -l beside (string replace -r '(card|checkpoint|watch|resume|heartbeat-install)$' '' -- $program)
     for other in card checkpoint watch resume
         test -x "$beside$other"; or return 1
     end
@@ -220,7 +220,22 @@ function __task_recovery_resume
     $to -l exit-status -d 'Exit with 1 when something needs a person'
 end
 
-for program in card checkpoint resume
+function __task_recovery_heartbeat-install
+    __task_recovery_common $argv[1]
+    set -l to complete -c $argv[1]
+    $to -l all-agents -d 'The workspaces of all agents'
+    $to -l trigger -x -a 'automation heartbeat cron systemd none auto' -d 'What calls the pass'
+    $to -l every -x -a '5m 10m 1h' -d 'How often'
+    $to -l agents-md -d 'Add to AGENTS.md'
+    $to -l python-shim -d 'For adapters of the Python predecessor'
+    $to -l lang -x -a 'en zh' -d 'The language'
+    $to -l dry-run -d 'Write nothing'
+    $to -l check -d 'Is everything in its place'
+    $to -l uninstall -d 'Take everything out again'
+    $to -l format -x -a 'json text' -d 'How it is printed'
+end
+
+for program in card checkpoint resume heartbeat-install
     __task_recovery_$program $program
 end
 set -l task_recovery_watch (command -s watch)
@@ -228,7 +243,7 @@ if test -n "$task_recovery_watch"; and test -x (string replace -r 'watch$' check
     __task_recovery_watch watch
 end
 if test -n "$task_recovery_prefix"
-    for program in card checkpoint watch resume
+    for program in card checkpoint watch resume heartbeat-install
         __task_recovery_$program $task_recovery_prefix$program
     end
 end

@@ -9,7 +9,7 @@ use tests::{Ran, Workspace, has_tool, programs, root};
 
 use crate::docs::options;
 
-const PROGRAMS: [&str; 4] = ["card", "checkpoint", "watch", "resume"];
+const PROGRAMS: [&str; 5] = ["card", "checkpoint", "watch", "resume", "heartbeat-install"];
 
 fn read(name: &str) -> String {
     fs::read_to_string(root().join("completions").join(name)).unwrap()

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tests::{Ran, Workspace, has_tool, programs, root, word};
 
-const PROGRAMS: [&str; 4] = ["card", "checkpoint", "watch", "resume"];
+const PROGRAMS: [&str; 5] = ["card", "checkpoint", "watch", "resume", "heartbeat-install"];
 
 /// `make` in the checkout, as a person calls it; the programs are those that are built already.
 fn make<'a>(workspace: &'a Workspace, args: &[&str]) -> Ran<'a> {
@@ -50,10 +50,11 @@ fn files(folder: &Path) -> BTreeSet<String> {
 
 fn expected(prefix: &str) -> BTreeSet<String> {
     let mut all: Vec<String> = PROGRAMS.iter().map(|program| format!("libexec/task-recovery/{program}")).collect();
-    let manuals = ["card.1", "checkpoint.1", "watch.1task", "resume.1"];
+    let manuals = ["card.1", "checkpoint.1", "watch.1task", "resume.1", "heartbeat-install.1"];
     all.extend(manuals.iter().map(|page| format!("share/man/man1/{page}")));
     all.extend(["man5/task-card.5", "man7/task-recovery.7"].map(|page| format!("share/man/{page}")));
-    let mut completed: Vec<String> = ["task-recovery", "card", "checkpoint", "resume"].map(str::to_owned).into();
+    let mut completed: Vec<String> =
+        ["task-recovery", "card", "checkpoint", "resume", "heartbeat-install"].map(str::to_owned).into();
     if !prefix.is_empty() {
         all.extend(PROGRAMS.iter().map(|program| format!("bin/{prefix}{program}")));
         all.extend(manuals.iter().map(|page| format!("share/man/man1/{prefix}{page}")));
@@ -141,13 +142,8 @@ fn a_program_calls_itself_and_its_siblings_by_the_name_it_was_called_by() {
         let help = run(&called, &["--help"]).ok().stdout();
         assert!(help.lines().next().unwrap().contains(&called), "{help}");
         let bare = workspace.run(program, &["--help"]).ok().stdout();
-        assert_eq!(
-            help.replace("task-card", "card")
-                .replace("task-checkpoint", "checkpoint")
-                .replace("task-watch", "watch")
-                .replace("task-resume", "resume"),
-            bare
-        );
+        let plain = PROGRAMS.iter().fold(help, |text, program| text.replace(&format!("task-{program}"), program));
+        assert_eq!(plain, bare);
         assert!(run(&called, &["--version"]).ok().stdout().starts_with(&format!("{called} (task-recovery) ")));
         run(&called, &["--no-such-option"]).exits(64).complains(&format!("{called}: "));
     }
@@ -180,7 +176,12 @@ fn a_program_calls_itself_and_its_siblings_by_the_name_it_was_called_by() {
         assert_eq!(ran.ok().stdout().trim(), "complete -F _task_recovery task-watch");
     }
     let zsh = fs::read_to_string(workspace.path("u sr/share/zsh/site-functions/_task-recovery")).unwrap();
-    assert_eq!(zsh.lines().next(), Some("#compdef card checkpoint resume task-card task-checkpoint task-watch task-resume"));
+    assert_eq!(
+        zsh.lines().next(),
+        Some(
+            "#compdef card checkpoint resume heartbeat-install task-card task-checkpoint task-watch task-resume task-heartbeat-install"
+        )
+    );
     let fish = fs::read_to_string(workspace.path("u sr/share/fish/vendor_completions.d/task-card.fish")).unwrap();
     assert!(fish.contains("\nset -l task_recovery_prefix 'task-'\n"));
 }

@@ -8,8 +8,24 @@ use std::process::Command;
 use serde_json::Value;
 use tests::{Workspace, has_tool, root};
 
-const PAGES: [&str; 6] =
-    ["card/card.1", "checkpoint/checkpoint.1", "watch/watch.1task", "resume/resume.1", "man/task-card.5", "man/task-recovery.7"];
+const PAGES: [&str; 7] = [
+    "card/card.1",
+    "checkpoint/checkpoint.1",
+    "watch/watch.1task",
+    "resume/resume.1",
+    "heartbeat-install/heartbeat-install.1",
+    "man/task-card.5",
+    "man/task-recovery.7",
+];
+
+/// Pages of the system.
+const OTHERS: [&str; 2] = ["crontab 5", "systemd.timer 5"];
+
+/// Pages whose examples are not run, and why.
+const NOT_RUN: [(&str, &str); 1] = [(
+    "heartbeat-install/heartbeat-install.1",
+    "they change a crontab or a timer of whoever runs the tests; `install.rs` has stand-ins",
+)];
 
 fn read(page: &str) -> String {
     fs::read_to_string(root().join(page)).unwrap()
@@ -101,6 +117,9 @@ fn every_example_runs_as_printed() {
         let workspace = readers_workspace(&text);
         let examples = examples(&text);
         assert!(!examples.is_empty(), "{page}");
+        if NOT_RUN.iter().any(|(name, _)| *name == page) {
+            continue;
+        }
         for example in &examples {
             let ran = workspace.shell(&runnable(example));
             ran.ok().is_quiet();
@@ -211,7 +230,7 @@ fn pages_refer_to_pages_that_are_there_and_are_clean() {
     for page in PAGES {
         for reference in section(&read(page), "SEE ALSO") {
             let name = reference.trim_start_matches(".Xr ").trim_end_matches(" ,");
-            assert!(there.contains(name), "{page} refers to {name:?}");
+            assert!(there.contains(name) || OTHERS.contains(&name), "{page} refers to {name:?}");
         }
     }
     if has_tool("mandoc") {
