@@ -11,7 +11,7 @@ use shared::policy::Policy;
 
 use crate::export::Export;
 use crate::import::Import;
-use crate::report::{Asked, Report};
+use crate::report::{Asked, Monitor, Report};
 use crate::scaffold::Scaffold;
 
 mod exchange;
@@ -33,6 +33,7 @@ pub(crate) enum Verb {
     Export(Export),
     Report(Report),
     Ask(Asked),
+    Monitor(Monitor),
     Schema,
 }
 

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
                 Verb::Export(wanted) => export::export(&store, &wanted),
                 Verb::Schema => cli::print(schema::SCHEMA),
                 Verb::Ask(wanted) => report::ask(&store, &wanted),
+                Verb::Monitor(wanted) => report::monitor(&store, &common, &wanted),
                 Verb::Report(wanted) => report::report(&common, &wanted),
             }
         }

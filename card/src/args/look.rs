@@ -5,7 +5,7 @@ use shared::cli::{self, set_id, text};
 use shared::exit::Error;
 
 use super::{Answer, Filter, Format, HELP, Line, Show, Verb};
-use crate::report::{Asked, Format as ReportFormat, Language, Report};
+use crate::report::{Asked, Form, Format as ReportFormat, Language, Monitor, Report};
 
 pub(super) fn list(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
@@ -50,6 +50,7 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None };
     let (mut from_pipe, mut of_pipe) = (false, None);
+    let (mut form, mut refresh) = (None, None);
     let (mut ids, mut plain) = (Vec::new(), false);
     while let Some(arg) = parser.next()? {
         match arg {
@@ -58,13 +59,18 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
             Long("task-id") => ids.push(text(parser, "task-id")?.parse().map_err(Error::usage)?),
             Long("plain") => plain = true,
             Long("format") => {
-                of_pipe = Some("--format");
-                wanted.format = match text(parser, "format")?.as_str() {
-                    "chat" => ReportFormat::Chat,
-                    "text" => ReportFormat::Text,
-                    other => return Err(Error::usage(format!("--format: {other:?} is no format: chat, text"))),
-                };
+                (of_pipe, form) = (None, None);
+                match text(parser, "format")?.as_str() {
+                    "chat" => (of_pipe, wanted.format) = (Some("--format chat"), ReportFormat::Chat),
+                    "text" => (of_pipe, wanted.format) = (Some("--format text"), ReportFormat::Text),
+                    "prometheus" => form = Some(Form::Prometheus),
+                    "html" => form = Some(Form::Html { refresh_seconds: None }),
+                    other => {
+                        return Err(Error::usage(format!("--format: {other:?} is no format: text, chat, prometheus, html")));
+                    }
+                }
             }
+            Long("refresh") => refresh = Some(cli::count(parser, "refresh")?.max(1)),
             Long("lang") => {
                 let code = text(parser, "lang")?;
                 let language = Language::parse(&code);
@@ -72,7 +78,6 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
                     Some(language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours: en, zh")))?);
             }
             Long("quiet-token") => {
-                of_pipe = Some("--quiet-token");
                 wanted.quiet_token = Some(text(parser, "quiet-token")?).filter(|token| !token.is_empty());
             }
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
@@ -82,6 +87,22 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
             other => return Err(other.unexpected().into()),
         }
     }
+    if let Some(form) = form {
+        if plain || !ids.is_empty() || wanted.quiet_token.is_some() {
+            return Err(Error::usage(
+                "report: prometheus and html tell of all cards; IDs, --plain and --quiet-token are of the other formats",
+            ));
+        }
+        let form = match (form, refresh) {
+            (Form::Html { .. }, refresh_seconds) => Form::Html { refresh_seconds },
+            (Form::Prometheus, None) => form,
+            (Form::Prometheus, Some(_)) => return Err(Error::usage("report: --refresh is of --format html")),
+        };
+        return Ok(Answer::Verb(Verb::Monitor(Monitor { form, from_pipe, language: wanted.language })));
+    }
+    if refresh.is_some() {
+        return Err(Error::usage("report: --refresh is of --format html"));
+    }
     if from_pipe {
         if plain || !ids.is_empty() {
             return Err(Error::usage(
@@ -90,7 +111,7 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
         }
         return Ok(Answer::Verb(Verb::Report(wanted)));
     }
-    if let Some(option) = of_pipe {
+    if let Some(option) = of_pipe.or(wanted.quiet_token.is_some().then_some("--quiet-token")) {
         return Err(Error::usage(format!("report: {option} needs - and the lines of resume in a pipe; see --help")));
     }
     Ok(Answer::Verb(Verb::Ask(Asked { ids, language: wanted.language, plain })))

@@ -6,6 +6,8 @@
 //! en  zh     the languages
 //! chat text  stories go out
 //! unfinished, with its phrases: without lines, what the cards themselves tell a person at the start of a session
+//! monitor    how all tasks stand, from the survey of the cards and the stories of a pass
+//! prometheus html  what that is written as
 //! ```
 //! Where the stories come from and what they are printed as are two things: a further source
 //! (the cards themselves) or a further format is one more file beside these.
@@ -23,19 +25,26 @@ use shared::last_pass::LastPass;
 use shared::screen::Screen;
 use shared::store::{LoadError, Store};
 use shared::talk::say;
-use shared::time::Clock;
+use shared::time::{Clock, Timestamp};
 
 mod chat;
 mod en;
+mod html;
 mod language;
 mod lines;
+mod monitor;
 mod phrases;
+mod prometheus;
 mod story;
+mod survey;
 mod text;
 mod unfinished;
 mod zh;
 
 pub(crate) use language::Language;
+use language::Words;
+use lines::Input;
+pub(crate) use monitor::{Form, Monitor, monitor};
 use phrases::Phrases;
 use story::{Kind, Story};
 use unfinished::{Style, Unfinished};
@@ -106,12 +115,7 @@ pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
     let input = lines::read(stdin().lock())?;
     let language = wanted.language.unwrap_or_else(language::of_process).words();
     let now = Clock::new(common.now).now();
-    let told = |line| story::of(line, language, now);
-    let mut stories: Vec<Story> = input.lines.iter().map(told).filter(|story| wanted.tells(story)).collect();
-    // What needs a person may come twice, once as it was found and once as an attempt ended.
-    let mut seen = HashSet::new();
-    stories.retain(|story| story.kind != Kind::Person || seen.insert((story.task.clone(), story.what.clone())));
-    stories.sort_by_key(|story| story.kind);
+    let mut stories = told(&input, language, now, &|story| wanted.tells(story));
     add_titles(common, &mut stories)?;
     let text = match wanted.format {
         Format::Chat => chat::print(&stories, language, programs().as_deref()),
@@ -126,6 +130,16 @@ pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
     Ok(if input.bad { Exit::BadData } else { Exit::Done })
 }
 
+/// The stories that `tells` picks, in the order in which they are told.
+fn told(input: &Input, words: &dyn Words, now: Timestamp, tells: &dyn Fn(&Story) -> bool) -> Vec<Story> {
+    let mut stories: Vec<Story> = input.lines.iter().map(|line| story::of(line, words, now)).filter(tells).collect();
+    // What needs a person may come twice, once as it was found and once as an attempt ended.
+    let mut seen = HashSet::new();
+    stories.retain(|story| story.kind != Kind::Person || seen.insert((story.task.clone(), story.what.clone())));
+    stories.sort_by_key(|story| story.kind);
+    stories
+}
+
 /// People know a task by its title; resume's lines do not have it. Without a workspace there is none to add.
 fn add_titles(common: &Common, stories: &mut [Story]) -> Result<(), Error> {
     if stories.iter().all(|story| !story.title.is_empty()) {
@@ -136,10 +150,14 @@ fn add_titles(common: &Common, stories: &mut [Story]) -> Result<(), Error> {
         Err(error) if common.workspace.is_some() => return Err(error),
         Err(_) => return Ok(()),
     };
-    for story in stories.iter_mut().filter(|story| story.title.is_empty()) {
-        story.title = title(&store, &story.task).unwrap_or_default();
-    }
+    fill_titles(&store, stories);
     Ok(())
+}
+
+fn fill_titles(store: &Store, stories: &mut [Story]) {
+    for story in stories.iter_mut().filter(|story| story.title.is_empty()) {
+        story.title = title(store, &story.task).unwrap_or_default();
+    }
 }
 
 fn title(store: &Store, task: &str) -> Option<String> {
