@@ -9,6 +9,7 @@ use shared::cli::{Common, Output};
 use shared::exit::{Error, Exit};
 use shared::last_pass::LastPass;
 use shared::store::Store;
+use shared::time::Timestamp;
 
 use super::html::{Page, Source};
 use super::language::{self, Language};
@@ -54,7 +55,8 @@ pub(crate) fn monitor(store: &Store, common: &Common, wanted: &Monitor) -> Resul
             let mut page = Page::default();
             let read = survey::each(store, &last_pass, now, &mut |found| page.add(found, now));
             let stories = input.as_ref().map(|input| stories(store, input, language, now));
-            let source = Source { store, language, now, last_pass: last_pass.finished_at(), refresh_seconds, stories };
+            let programs = super::programs();
+            let source = Source { store, language, now, last_pass: last_pass.finished_at(), refresh_seconds, programs, stories };
             (page.print(&source), read)
         }
     };
@@ -72,7 +74,7 @@ fn read() -> Result<Input, Error> {
     lines::read(stdin().lock())
 }
 
-fn stories(store: &Store, input: &Input, language: Language, now: shared::time::Timestamp) -> Vec<Story> {
+fn stories(store: &Store, input: &Input, language: Language, now: Timestamp) -> Vec<Story> {
     let mut stories = super::told(input, language.words(), now, &|_| true);
     super::fill_titles(store, &mut stories);
     stories

@@ -10,6 +10,7 @@
 //! What needs a person comes first. A page has a limit: what is beyond it is counted.
 
 use std::cmp::Reverse;
+use std::path::PathBuf;
 
 use shared::card::{Card, Status};
 use shared::store::Store;
@@ -53,6 +54,8 @@ pub(crate) struct Source<'a> {
     pub(crate) now: Timestamp,
     pub(crate) last_pass: Option<Timestamp>,
     pub(crate) refresh_seconds: Option<u64>,
+    /// Where the commands' programs are, if a shell does not find them by name.
+    pub(crate) programs: Option<PathBuf>,
     /// What a pass did, if one is told of.
     pub(crate) stories: Option<Vec<Story>>,
 }
@@ -104,6 +107,10 @@ impl Page {
             text += &format!("<p>{}</p>\n", phrases.nothing);
         } else if person == 0 {
             text += &format!("<p>{}</p>\n", phrases.calm);
+        }
+        if let (Some(folder), 1..) = (&source.programs, person) {
+            let folder = format!("<code>{}</code>", escape::exact(&folder.to_string_lossy()));
+            text += &format!("<p class=\"soft\">{}</p>\n", voice.words.programs(&folder));
         }
         let seen = |seen: &Seen| Task::of(seen, source.store, voice).print(voice);
         let broken = self.broken.iter().map(|broken| Task::broken(broken, voice).print(voice));

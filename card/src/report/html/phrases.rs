@@ -24,11 +24,15 @@ pub(super) struct Phrases {
     /// Steps done, of all.
     pub(super) steps: fn(usize, usize) -> String,
     pub(super) step_list: &'static str,
+    /// So many steps are not told.
+    pub(super) more_steps: fn(usize) -> String,
     /// The step's status, as it is written in a card.
     pub(super) step: fn(&str) -> &'static str,
     /// A time span ago.
     pub(super) ago: fn(&str) -> String,
     pub(super) last_sign: &'static str,
+    /// When it was over.
+    pub(super) ended: &'static str,
     /// Checkpoints shown, of all.
     pub(super) checkpoints: fn(usize, u64) -> String,
 }
@@ -55,24 +59,26 @@ const ENGLISH: Phrases = Phrases {
     calm: "Nothing needs a person.",
     nothing: "There are no tasks.",
     status: |status| match status {
-        Status::Pending => "not started",
-        Status::Running => "running",
-        Status::Stalled => "stalled",
-        Status::NeedsAttention => "needs a person",
-        Status::Completed => "completed",
-        Status::Failed => "failed",
-        Status::Cancelled => "cancelled",
+        Status::Pending => "Not started",
+        Status::Running => "Running",
+        Status::Stalled => "Stalled",
+        Status::NeedsAttention => "Needs a person",
+        Status::Completed => "Completed",
+        Status::Failed => "Failed",
+        Status::Cancelled => "Cancelled",
     },
-    unusable: "unusable card",
+    unusable: "Unusable card",
     steps: |done, all| format!("{done} of {all} steps done"),
     step_list: "Steps",
+    more_steps: |more| format!("… and {more} more"),
     step: |status| match status {
         "done" => "done",
         "failed" => "failed",
         _ => "left",
     },
     ago: |span| format!("{span} ago"),
-    last_sign: "last sign of life",
+    last_sign: "Last sign of life",
+    ended: "Ended",
     checkpoints: |shown, all| match (shown, all) {
         (1, 1) => "1 checkpoint".to_owned(),
         (shown, all) if shown as u64 == all => format!("{all} checkpoints"),
@@ -104,6 +110,7 @@ const CHINESE: Phrases = Phrases {
     unusable: "任务卡不可用",
     steps: |done, all| format!("已完成 {done}/{all} 步"),
     step_list: "步骤",
+    more_steps: |more| format!("……另有 {more} 步"),
     step: |status| match status {
         "done" => "已完成",
         "failed" => "失败",
@@ -111,6 +118,7 @@ const CHINESE: Phrases = Phrases {
     },
     ago: |span| format!("{span}前"),
     last_sign: "最后一次动静",
+    ended: "结束",
     checkpoints: |shown, all| {
         if shown as u64 == all { format!("{all} 个检查点") } else { format!("最近 {shown} 个检查点（共 {all} 个）") }
     },

@@ -30,7 +30,8 @@ pub(super) struct Task {
     /// How the last attempt ended.
     attempt: String,
     command: String,
-    last_seen: Option<Timestamp>,
+    /// When it last gave a sign of life, or was over.
+    seen: Option<(&'static str, Timestamp)>,
     /// Nothing when the card could not be read, or was changed meanwhile so that it cannot.
     document: Option<Document>,
 }
@@ -62,7 +63,7 @@ impl Task {
             style,
             what,
             command: told.map(|story| story.next).unwrap_or_default(),
-            last_seen: (card.status != Status::Pending).then(|| seen.last_seen(now)),
+            seen: (card.status != Status::Pending).then(|| (phrases.last_sign, seen.last_seen(now))),
             ..Self::bare(card, load(store, card.task_id()), voice)
         }
     }
@@ -70,7 +71,7 @@ impl Task {
     /// One that is over; nothing when it is gone.
     pub(super) fn finished(id: &str, store: &Store, voice: Voice<'_>) -> Option<Self> {
         let (document, card) = store.load(&id.parse().ok()?).ok()?;
-        Some(Self { last_seen: super::ended(&card), ..Self::bare(&card, Some(document), voice) })
+        Some(Self { seen: super::ended(&card).map(|at| (voice.phrases.ended, at)), ..Self::bare(&card, Some(document), voice) })
     }
 
     /// A file that is no usable card.
@@ -84,7 +85,7 @@ impl Task {
             what: voice.words.join(&[story.what, story.detail]),
             attempt: String::new(),
             command: story.next,
-            last_seen: None,
+            seen: None,
             document: None,
         }
     }
@@ -100,7 +101,7 @@ impl Task {
             what: String::new(),
             attempt: attempt.unwrap_or_default(),
             command: String::new(),
-            last_seen: None,
+            seen: None,
             document: document.map(|mut document| {
                 document.adopt();
                 document
@@ -126,12 +127,13 @@ impl Task {
             text += &progress(document, voice);
             text += &last_message(document);
         }
-        let seen = self.last_seen.map(|at| voice.since(voice.phrases.last_sign, at));
+        let seen = self.seen.map(|(what, at)| voice.since(what, at));
         let facts: Vec<String> = seen.into_iter().chain((!self.attempt.is_empty()).then(|| value(&self.attempt))).collect();
         if !facts.is_empty() {
             text += &format!("<p class=\"soft\">{}</p>\n", facts.join(" · "));
         }
         if let Some(document) = &self.document {
+            text += &step_list(document, voice);
             text += &timeline(document, voice);
         }
         text + "</article>\n"
@@ -155,10 +157,15 @@ fn style(status: Status) -> &'static str {
 fn progress(document: &Document, voice: Voice<'_>) -> String {
     let Some((done, all)) = steps(document) else { return String::new() };
     let said = (voice.phrases.steps)(done, all);
-    let mut text =
-        format!("<p class=\"progress\"><progress value=\"{done}\" max=\"{all}\" aria-label=\"{said}\"></progress> {said}</p>\n");
+    format!("<p class=\"progress\"><progress value=\"{done}\" max=\"{all}\" aria-label=\"{said}\"></progress> {said}</p>\n")
+}
+
+fn step_list(document: &Document, voice: Voice<'_>) -> String {
     let list: Vec<&Value> = entries(document, "steps").collect();
-    text += &format!("<details><summary>{}</summary>\n<ol class=\"steps\">\n", voice.phrases.step_list);
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("<details><summary>{}</summary>\n<ol class=\"steps\">\n", voice.phrases.step_list);
     for step in list.iter().take(STEPS_MAX) {
         let status = (voice.phrases.step)(field(step, "status"));
         let result = step.get("result").and_then(Value::as_str).filter(|result| !result.is_empty());
@@ -167,7 +174,7 @@ fn progress(document: &Document, voice: Voice<'_>) -> String {
     }
     text += "</ol>\n";
     if let Some(more @ 1..) = list.len().checked_sub(STEPS_MAX) {
-        text += &format!("<p>+{more}</p>\n");
+        text += &format!("<p>{}</p>\n", (voice.phrases.more_steps)(more));
     }
     text + "</details>\n"
 }
