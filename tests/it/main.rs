@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
+mod browser;
 mod budget;
 mod card;
 mod checkpoint;
@@ -20,6 +21,7 @@ mod install_make;
 mod installed;
 mod leader;
 mod manuals;
+mod monitor;
 mod openclaw_attempts;
 mod openclaw_ends;
 mod openclaw_runs;
