@@ -22,6 +22,7 @@ mod installed;
 mod leader;
 mod manuals;
 mod monitor;
+mod notify;
 mod openclaw_attempts;
 mod openclaw_ends;
 mod openclaw_runs;
