@@ -147,7 +147,7 @@ fn with_a_pass_its_lines_are_told_too() {
     let alone = report(&workspace, "prometheus", &[]).stdout();
     let counted = series(metrics.strip_prefix(&alone).unwrap());
     assert_eq!(counted.len(), 8, "{counted:?}");
-    assert_eq!(counted.values().sum::<f64>(), signals().lines().count() as f64);
+    assert_eq!(counted.values().sum::<f64>(), signals().lines().map(|_| 1.0).sum::<f64>());
     let (status, page, _) = with_lines("html", &signals());
     assert_eq!(status, Some(0));
     golden(&workspace, "page-pass-en.html", &page);
@@ -244,6 +244,6 @@ fn a_card_that_is_only_half_good() {
     let watched: Vec<Value> = workspace.run("watch", &["--now", NOW]).ok().json();
     let counted = series(&report(&workspace, "prometheus", &[]).ok().stdout());
     let broken: f64 = counted.iter().filter(|(name, _)| name.starts_with("task_recovery_unusable")).map(|(_, count)| count).sum();
-    assert_eq!(broken, watched.len() as f64);
+    assert_eq!(broken, watched.iter().map(|_| 1.0).sum::<f64>());
     assert!(report(&workspace, "html", &[]).ok().stdout().contains("<code>deep</code>"));
 }

@@ -114,19 +114,19 @@ impl Page {
         }
         let seen = |seen: &Seen| Task::of(seen, source.store, voice).print(voice);
         let broken = self.broken.iter().map(|broken| Task::broken(broken, voice).print(voice));
-        let articles = self.person.iter().map(|(_, task)| seen(task)).chain(broken).take(TASKS_MAX).collect();
-        section(&mut text, voice, "person", voice.words.heading(Kind::Person), person, articles);
+        let articles: Vec<String> = self.person.iter().map(|(_, task)| seen(task)).chain(broken).take(TASKS_MAX).collect();
+        section(&mut text, voice, "person", voice.words.heading(Kind::Person), person, &articles);
         if let Some(stories) = &source.stories {
             text += &pass(stories, voice);
         }
-        let articles = self.running.iter().take(TASKS_MAX).map(|(_, _, task)| seen(task)).collect();
-        section(&mut text, voice, "running", phrases.running, self.running.len(), articles);
-        let articles = self.waiting.iter().take(TASKS_MAX).map(|(_, task)| seen(task)).collect();
-        section(&mut text, voice, "waiting rest", phrases.waiting, self.waiting.len(), articles);
+        let articles: Vec<String> = self.running.iter().take(TASKS_MAX).map(|(_, _, task)| seen(task)).collect();
+        section(&mut text, voice, "running", phrases.running, self.running.len(), &articles);
+        let articles: Vec<String> = self.waiting.iter().take(TASKS_MAX).map(|(_, task)| seen(task)).collect();
+        section(&mut text, voice, "waiting rest", phrases.waiting, self.waiting.len(), &articles);
         let finished = self.finished.iter().take(FINISHED_MAX);
         let articles: Vec<String> =
             finished.filter_map(|(_, id)| Some(Task::finished(id, source.store, voice)?.print(voice))).collect();
-        section(&mut text, voice, "finished rest", phrases.finished, self.finished.len(), articles);
+        section(&mut text, voice, "finished rest", phrases.finished, self.finished.len(), &articles);
         text + "</main>\n</body>\n</html>\n"
     }
 }
@@ -167,7 +167,7 @@ fn top(source: &Source<'_>, voice: Voice<'_>, counts: &[(&str, &str, usize)]) ->
     text + "</ul>\n</header>\n<main>\n"
 }
 
-fn section(text: &mut String, voice: Voice<'_>, class: &str, name: &str, count: usize, articles: Vec<String>) {
+fn section(text: &mut String, voice: Voice<'_>, class: &str, name: &str, count: usize, articles: &[String]) {
     if count == 0 {
         return;
     }
