@@ -7,6 +7,8 @@ use shared::exit::Error;
 use super::{Answer, Filter, Format, HELP, Line, Show, Verb};
 use crate::report::{Asked, Form, Format as ReportFormat, Language, Monitor, Report};
 
+const REFRESH_IS_OF_HTML: &str = "report: --refresh is of --format html";
+
 pub(super) fn list(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let mut filter = Filter::default();
@@ -50,7 +52,7 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None };
     let (mut from_pipe, mut of_pipe) = (false, None);
-    let (mut form, mut refresh) = (None, None);
+    let (mut form, mut refresh, mut quiet) = (None, None, None);
     let (mut ids, mut plain) = (Vec::new(), false);
     while let Some(arg) = parser.next()? {
         match arg {
@@ -78,6 +80,7 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
                     Some(language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours: en, zh")))?);
             }
             Long("quiet-token") => {
+                quiet = Some("--quiet-token");
                 wanted.quiet_token = Some(text(parser, "quiet-token")?).filter(|token| !token.is_empty());
             }
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
@@ -88,20 +91,16 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
         }
     }
     if let Some(form) = form {
-        if plain || !ids.is_empty() || wanted.quiet_token.is_some() {
+        if plain || !ids.is_empty() || quiet.is_some() {
             return Err(Error::usage(
                 "report: prometheus and html tell of all cards; IDs, --plain and --quiet-token are of the other formats",
             ));
         }
-        let form = match (form, refresh) {
-            (Form::Html { .. }, refresh_seconds) => Form::Html { refresh_seconds },
-            (Form::Prometheus, None) => form,
-            (Form::Prometheus, Some(_)) => return Err(Error::usage("report: --refresh is of --format html")),
-        };
+        let form = refreshed(form, refresh)?;
         return Ok(Answer::Verb(Verb::Monitor(Monitor { form, from_pipe, language: wanted.language })));
     }
     if refresh.is_some() {
-        return Err(Error::usage("report: --refresh is of --format html"));
+        return Err(Error::usage(REFRESH_IS_OF_HTML));
     }
     if from_pipe {
         if plain || !ids.is_empty() {
@@ -111,10 +110,18 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
         }
         return Ok(Answer::Verb(Verb::Report(wanted)));
     }
-    if let Some(option) = of_pipe.or(wanted.quiet_token.is_some().then_some("--quiet-token")) {
+    if let Some(option) = of_pipe.or(quiet) {
         return Err(Error::usage(format!("report: {option} needs - and the lines of resume in a pipe; see --help")));
     }
     Ok(Answer::Verb(Verb::Ask(Asked { ids, language: wanted.language, plain })))
+}
+
+fn refreshed(form: Form, refresh_seconds: Option<u64>) -> Result<Form, Error> {
+    match (form, refresh_seconds) {
+        (Form::Html { .. }, refresh_seconds) => Ok(Form::Html { refresh_seconds }),
+        (Form::Prometheus, None) => Ok(form),
+        (Form::Prometheus, Some(_)) => Err(Error::usage(REFRESH_IS_OF_HTML)),
+    }
 }
 
 fn format(text: &str, json: &str) -> Result<Format, Error> {
