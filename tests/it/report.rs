@@ -157,7 +157,7 @@ fn wrong_command_lines() {
     for (args, text) in [
         (&["report", "a", "--format", "chat"][..], "needs -"),
         (&["report", "-", "a"], "- reads what a pass tells"),
-        (&["report", "-", "--format", "html"], "chat, text"),
+        (&["report", "-", "--format", "xml"], "text, chat, prometheus, html"),
         (&["report", "-", "--lang", "de"], "en, zh"),
     ] {
         workspace.run("card", args).exits(64).complains(text);
