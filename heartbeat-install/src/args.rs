@@ -43,6 +43,8 @@ pub(crate) struct Wanted {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) all_agents: bool,
     pub(crate) choice: Choice,
+    /// That was said on the command line.
+    pub(crate) chose: bool,
     pub(crate) every: Option<Every>,
     pub(crate) dry_run: bool,
     pub(crate) agents_md: bool,
@@ -60,6 +62,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         workspace: None,
         all_agents: false,
         choice: Choice::Auto,
+        chose: false,
         every: None,
         dry_run: false,
         agents_md: false,
@@ -88,6 +91,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         }
     }
     wanted.choice = choice(&triggers)?;
+    wanted.chose = !triggers.is_empty();
     wanted.task = match (check, uninstall) {
         (false, false) => Task::Install,
         (true, false) => Task::Check,

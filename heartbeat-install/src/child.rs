@@ -4,13 +4,19 @@
 //! the pipe is left alone: nobody waits for it.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use shared::exit::cause;
+
+/// Tells the files of this process apart.
+static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// How a child ended.
 #[derive(Clone, Debug)]
@@ -62,7 +68,11 @@ impl Program {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut expression = duct::cmd(&self.path, args).stdout_capture().stderr_capture().unchecked();
         expression = match input {
-            Some(text) => expression.stdin_bytes(text),
+            Some(text) => {
+                let file =
+                    complete(text).map_err(|error| format!("cannot write a temporary file for {name}: {}", cause(&error)))?;
+                expression.stdin_file(file)
+            }
             None => expression.stdin_null(),
         };
         // Messages that are read here are in one language; and what a program's #! line names is often beside it.
@@ -94,6 +104,20 @@ impl Program {
         let folders = std::env::split_paths(&search).chain(self.path.parent().map(Path::to_owned));
         std::env::join_paths(folders).unwrap_or(search.clone())
     }
+}
+
+/// A text as an open file of no name. Not a pipe: whoever is killed while filling one leaves a reader that takes half a text for
+/// all of it, and half a crontab for the whole.
+fn complete(text: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let path =
+        std::env::temp_dir().join(format!(".task-recovery-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    let mut file = options.open(&path)?;
+    fs::remove_file(&path)?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
 }
 
 fn is_program(path: &Path) -> bool {

@@ -33,6 +33,9 @@ pub(crate) struct Manifest {
     pub(crate) source: PathBuf,
     pub(crate) lang: Lang,
     pub(crate) every: Every,
+    /// `--trigger none`: a later run without a word about it installs none either.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_trigger: bool,
     #[serde(default)]
     pub(crate) agents_md: bool,
     #[serde(default)]

@@ -52,7 +52,9 @@ struct Triggers {
 pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
     let before = world.manifest.clone();
     let terms = terms(world, wanted);
+    let declined = !wanted.chose && before.as_ref().is_some_and(|before| before.no_trigger);
     let chosen = match &wanted.choice {
+        Choice::Auto if declined => Chosen { why: "none was asked for the last time".to_owned(), ..Chosen::default() },
         Choice::Auto => auto::choose(world, terms.every)?,
         Choice::These(kinds) => Chosen { kinds: kinds.clone(), why: "it was asked for".to_owned(), ..Chosen::default() },
     };
@@ -61,7 +63,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
         why: chosen.why.clone(),
         notes: chosen.notes.clone(),
         next: chosen.next.clone(),
-        lacks_trigger: chosen.kinds.is_empty() && wanted.choice == Choice::Auto,
+        lacks_trigger: chosen.kinds.is_empty() && wanted.choice == Choice::Auto && !declined,
         ..Plan::default()
     };
     let mut manifest = Manifest {
@@ -70,6 +72,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
         source: before.as_ref().map_or_else(|| world.programs.folder.clone(), |before| source(world, before)),
         lang: terms.lang,
         every: terms.every,
+        no_trigger: declined || wanted.choice == Choice::These(Vec::new()),
         agents_md: wanted.agents_md || before.as_ref().is_some_and(|before| before.agents_md),
         python_shim: wanted.python_shim || before.as_ref().is_some_and(|before| before.python_shim) || has_predecessor(world)?,
         folders: before.as_ref().map(|before| before.folders.clone()).unwrap_or_default(),

@@ -3,6 +3,9 @@
 //! cron hands the line to the crontab's `SHELL`, with `%` made a line break; what is special to any of them is not in the
 //! line: a quote, a backslash or a per cent sign of the path is printed by the line itself.
 
+use std::fs::{File, TryLockError};
+use std::time::{Duration, Instant};
+
 use shared::exit::{Error, Exit};
 
 use crate::action::Action;
@@ -15,6 +18,10 @@ use crate::trigger::{Call, Planned, Terms, pass_options};
 use crate::world::World;
 
 const LIMIT_SECONDS: u64 = 30;
+/// How often a lock that another run holds is asked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often a line that others took away is put in.
+const TRIES: usize = 5;
 /// Debian's cron refuses longer commands.
 const COMMAND_CHARS_MAX: usize = 990;
 
@@ -45,6 +52,27 @@ impl Crontab {
         Ok(Self { program, text })
     }
 
+    /// Keeps other runs, in whatever workspace, from reading what this one is about to write: the crontab is one for all of them.
+    /// The lock is on the program's own file, so that none is left behind; whoever edits the crontab otherwise does not know it.
+    fn lock(&self) -> Result<Option<File>, Error> {
+        // Where the program cannot be read there is no lock, and what is written is read again all the same.
+        let Ok(file) = File::open(&self.program.path) else { return Ok(None) };
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::WouldBlock) if start.elapsed().as_secs() < LIMIT_SECONDS => std::thread::sleep(LOOK),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::new(
+                        Exit::Busy,
+                        "another heartbeat-install is at work on the crontab; run this again when it is done",
+                    ));
+                }
+                Err(TryLockError::Error(_)) => return Ok(None),
+            }
+        }
+    }
+
     /// Makes it this text; nothing = there is none any more.
     fn write(&self, text: Option<&str>) -> Result<(), Error> {
         let args: &[&str] = if text.is_some() { &["-"] } else { &["-r"] };
@@ -66,12 +94,19 @@ pub(crate) struct Change {
 impl Change {
     /// Does it; whether that changed anything.
     pub(crate) fn carry_out(&self) -> Result<bool, Error> {
-        let crontab = Crontab::read().map_err(Error::io)?;
-        let after = self.edit(crontab.text.as_deref());
-        if after == crontab.text {
-            return Ok(false);
+        let mut changed = false;
+        let _lock = Crontab::read().map_err(Error::io)?.lock()?;
+        for _ in 0..TRIES {
+            let crontab = Crontab::read().map_err(Error::io)?;
+            let after = self.edit(crontab.text.as_deref());
+            // Read again after the write: somebody else may have saved an older one meanwhile.
+            if after == crontab.text {
+                return Ok(changed);
+            }
+            crontab.write(after.as_deref())?;
+            changed = true;
         }
-        crontab.write(after.as_deref()).map(|()| true)
+        Err(Error::new(Exit::Busy, "the crontab is changed by others all the time; run this again when they are done"))
     }
 
     /// What a person would see of it beforehand.
