@@ -22,7 +22,7 @@ pub(crate) fn export(store: &Store, wanted: &Export) -> Result<Exit, Error> {
     let (card, _) = store.load(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?;
     let Some(path) = wanted.to.as_deref().filter(|path| *path != Path::new("-")) else {
         let mut output = Output::new();
-        output.text(&String::from_utf8_lossy(&TaskState::of_card(&card, None).bytes()))?;
+        output.text(&String::from_utf8_lossy(&TaskState::of_card(&card, None, None).bytes()))?;
         output.finish()?;
         return Ok(Exit::Done);
     };
@@ -35,7 +35,7 @@ pub(crate) fn export(store: &Store, wanted: &Export) -> Result<Exit, Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return Err(Error::usage(format!("export: {shown} is no name of a file")));
     };
-    let bytes = TaskState::of_card(&card, before).bytes();
+    let bytes = TaskState::of_card(&card, before, None).bytes();
     durable::replace(folder, name, &bytes).map_err(|error| Error::io(format!("cannot write {shown}: {error}")))?;
     Ok(Exit::Done)
 }

@@ -296,6 +296,11 @@ impl Held<'_> {
         let bytes = document.bytes_checked()?;
         Document::validate(&bytes, id)
             .map_err(|error| Error::data(format!("the card of {id} would not be valid: {}; nothing is written", error.detail)))?;
+        // What the session's file has seen already; read again, as the caller may have brought a whole card of its own.
+        let old = task_state::named_by(&document).and_then(|_| {
+            let written = task_state::modified(&self.store.card_path(&self.id))?;
+            Some((self.store.load(&self.id).ok()?.0, written))
+        });
         durable::replace(&self.store.folder, &format!("{id}.json"), &bytes).map_err(|error| match error {
             ReplaceError::NotApplied(..) => Error::io(format!("cannot write the card of {id}: {error}; the old one is unchanged")),
             ReplaceError::DurabilityUnknown(_) => Error::io(format!("the card of {id}: {error}")),
@@ -305,7 +310,7 @@ impl Held<'_> {
             events.push(Event::new("adopted").with("detail", notes.join("; ")));
         }
         self.note(revision, now, &events);
-        if let Err(error) = task_state::mirror(&document) {
+        if let Err(error) = task_state::mirror(&document, old.as_ref()) {
             say(&format!("the card of {id} is saved, but {error}"));
         }
         Ok(document)

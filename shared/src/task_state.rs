@@ -14,17 +14,20 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use nix::fcntl::AT_FDCWD;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::card::{BYTES_MAX, SCHEMA_VERSION, Status};
 use crate::document::Document;
-use crate::durable;
+use crate::durable::{self, Mode};
 use crate::exit::cause;
 use crate::id::TaskId;
 use crate::read::{self, LoadError};
 use crate::time::Timestamp;
+
+mod write;
 
 /// The file's usual name.
 pub const FILE_NAME: &str = ".task-state.json";
@@ -41,6 +44,7 @@ pub struct TaskState {
     document: Document,
     id: TaskId,
     status: Status,
+    modified: Option<SystemTime>,
 }
 
 impl TaskState {
@@ -77,7 +81,7 @@ impl TaskState {
                 Timestamp::parse(value.as_str().unwrap_or_default()).map_err(|why| format!("{name}: {why}"))?;
             }
         }
-        Ok(Some(Self { document, id, status }))
+        Ok(Some(Self { document, id, status, modified: None }))
     }
 
     /// The task's ID.
@@ -90,6 +94,12 @@ impl TaskState {
     #[must_use]
     pub fn status(&self) -> Status {
         self.status
+    }
+
+    /// Whether the file is older than a card that was last written then.
+    #[must_use]
+    pub fn is_behind(&self, written: Option<SystemTime>) -> bool {
+        matches!((self.modified, written), (Some(own), Some(written)) if own < written)
     }
 
     /// A new card of it, which nobody brings back without being asked.
@@ -106,21 +116,27 @@ impl TaskState {
         card.set("status", self.status.as_str());
         card.set("allow_auto_resume", false);
         card.set("stale_after_minutes", 0);
-        self.refresh(&mut card, file);
+        self.refresh(&mut card, file, false);
+        // Its last sign of life, where it keeps no time of a checkpoint.
+        let updated = Timestamp::parse(self.document.text("updatedAt")).ok().filter(|(at, _)| *at <= now);
+        if updated.is_some() && card.get("last_checkpoint_at").is_none() {
+            card.set("last_checkpoint_at", self.document.text("updatedAt"));
+        }
         card
     }
 
-    /// Brings what the file tells into a card that exists. A step that is done stays so.
-    pub fn refresh(&self, card: &mut Document, file: Option<&Path>) {
+    /// Brings what the file tells into a card that exists. A step that is done stays so. A file that is `behind` missed a write of
+    /// the card: it only adds.
+    pub fn refresh(&self, card: &mut Document, file: Option<&Path>, behind: bool) {
         let title = self.document.text("description");
-        if !title.is_empty() && title != card.text("title") {
+        if !title.is_empty() && !(behind && !card.text("title").is_empty()) && title != card.text("title") {
             card.set("title", title);
         }
-        for step in self.document.get("steps").and_then(Value::as_array).into_iter().flatten() {
-            refresh_step(card, step);
-        }
+        let told = self.document.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        refresh_steps(card, told, behind);
         for (name, value) in self.document.get("context").and_then(Value::as_object).into_iter().flatten() {
-            if card.get("context").and_then(|context| context.get(name)) != Some(value) {
+            let known = card.get("context").and_then(|context| context.get(name));
+            if known != Some(value) && !(behind && known.is_some()) {
                 card.object_at("context").insert(name.clone(), value.clone());
             }
         }
@@ -148,41 +164,6 @@ impl TaskState {
     pub fn bytes(&self) -> Vec<u8> {
         self.document.bytes()
     }
-
-    /// What a card's file says now: what it said before, changed where the card knows better.
-    #[must_use]
-    pub fn of_card(card: &Document, before: Option<Self>) -> Document {
-        let mut state = before.map_or_else(|| blank(card), |state| state.document);
-        let status = match card.status() {
-            Ok(Status::Completed) => "completed",
-            Ok(Status::Failed) => "failed",
-            Ok(Status::Cancelled) => "cancelled",
-            _ if matches!(state.text("status"), "completed" | "failed" | "cancelled" | "done" | "canceled") => "in_progress",
-            _ => "",
-        };
-        for (name, value) in [("status", status), ("description", card.text("title"))] {
-            if !value.is_empty() && state.text(name) != value {
-                state.set(name, value);
-            }
-        }
-        for step in card.get("steps").and_then(Value::as_array).into_iter().flatten() {
-            export_step(&mut state, step);
-        }
-        for (name, value) in card.get("context").and_then(Value::as_object).into_iter().flatten() {
-            if state.get("context").and_then(|context| context.get(name)) != Some(value) {
-                state.object_at("context").insert(name.clone(), value.clone());
-            }
-        }
-        let time = |text: &str| Timestamp::parse(text).ok().map(|(time, _)| time);
-        if time(state.text("updatedAt")) != time(card.text("updated_at")) {
-            state.set("updatedAt", card.text("updated_at"));
-        }
-        let last = time(card.text("last_checkpoint_at"));
-        if last.is_some() && time(state.text("lastCheckpoint")) != last {
-            state.set("lastCheckpoint", card.text("last_checkpoint_at"));
-        }
-        state
-    }
 }
 
 fn is_step(step: &Value) -> bool {
@@ -198,70 +179,42 @@ fn step_status(step: &Value) -> &'static str {
     }
 }
 
-fn refresh_step(card: &mut Document, told: &Value) {
-    let name = told.get("name").and_then(Value::as_str).unwrap_or_default();
-    let status = step_status(told);
-    let mut steps = card.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
-    match steps.iter_mut().find(|step| step.get("name").and_then(Value::as_str) == Some(name)) {
-        Some(Value::Object(step)) => {
-            if status != "pending" {
+fn step_name(step: &Value) -> &str {
+    step.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Where the step at `index` of `steps` is in another list: the second of a name is the second there too.
+fn nth_named(list: &[Value], steps: &[Value], index: usize) -> Option<usize> {
+    let name = steps.get(index).map(step_name)?;
+    let nth = steps.iter().take(index).filter(|step| step_name(step) == name).count();
+    list.iter().enumerate().filter(|(_, step)| step_name(step) == name).nth(nth).map(|(at, _)| at)
+}
+
+fn refresh_steps(card: &mut Document, told: &[Value], behind: bool) {
+    let before = card.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut steps = before.clone();
+    for (index, told_step) in told.iter().enumerate() {
+        let status = step_status(told_step);
+        match nth_named(&before, told, index).and_then(|at| steps.get_mut(at)) {
+            Some(Value::Object(step)) => {
+                if status != "pending" && !(behind && step.get("status").is_some_and(|known| known != "pending")) {
+                    step.insert("status".into(), status.into());
+                }
+                let known = step.get("result").is_some_and(|result| !result.is_null());
+                if let Some(result) = told_step.get("result").filter(|result| !result.is_null() && !(behind && known)) {
+                    step.insert("result".into(), result.clone());
+                }
+            }
+            _ => {
+                let mut step = told_step.as_object().cloned().unwrap_or_default();
                 step.insert("status".into(), status.into());
+                steps.push(step.into());
             }
-            if let Some(result) = told.get("result").filter(|result| !result.is_null()) {
-                step.insert("result".into(), result.clone());
-            }
-        }
-        _ => {
-            let mut step = told.as_object().cloned().unwrap_or_default();
-            step.insert("status".into(), status.into());
-            steps.push(step.into());
         }
     }
-    if card.get("steps").and_then(Value::as_array) != Some(&steps) {
+    if steps != before {
         card.set("steps", steps);
     }
-}
-
-fn export_step(state: &mut Document, step: &Value) {
-    let name = step.get("name").and_then(Value::as_str).unwrap_or_default();
-    let mut steps = state.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
-    match steps.iter_mut().find(|told| told.get("name").and_then(Value::as_str) == Some(name)) {
-        Some(told) => {
-            let (status, result) = (step_status(step), step.get("result"));
-            if let Value::Object(told) = told {
-                // What the file's own user marked as done meanwhile stays done; an import brings it into the card.
-                if status != "pending" && step_status(&Value::Object(told.clone())) != status {
-                    told.insert("status".into(), status.into());
-                }
-                if let Some(result) = result.filter(|result| told.get("result") != Some(*result)) {
-                    told.insert("result".into(), result.clone());
-                }
-            }
-        }
-        None => steps.push(step.clone()),
-    }
-    if state.get("steps").and_then(Value::as_array) != Some(&steps) {
-        state.set("steps", steps);
-    }
-}
-
-/// The file of a card whose file is not there: in the order that the skill writes it.
-fn blank(card: &Document) -> Document {
-    let mut rest = card.get("metadata").and_then(|metadata| metadata.get(REST_FIELD)).and_then(Value::as_object).cloned();
-    let mut state = Document::new(Map::new());
-    let version = rest.as_mut().and_then(|rest| rest.shift_remove("version"));
-    state.set("version", version.unwrap_or_else(|| 1.into()));
-    state.set("taskId", card.text("task_id"));
-    state.set("createdAt", card.text("created_at"));
-    state.set("updatedAt", card.text("updated_at"));
-    state.set("description", card.text("title"));
-    state.set("status", "in_progress");
-    state.set("steps", json!([]));
-    state.set("context", json!({}));
-    for (name, value) in rest.into_iter().flatten() {
-        state.set(&name, value);
-    }
-    state
 }
 
 /// Reads such a file; none when it is not there or holds nothing.
@@ -271,20 +224,35 @@ fn blank(card: &Document) -> Document {
 pub fn load(path: &Path) -> Result<Option<TaskState>, String> {
     let mut buffer = Vec::new();
     match read::card_file(AT_FDCWD, path, false, false, &mut buffer) {
-        Ok(bytes) => TaskState::parse(bytes),
+        Ok(bytes) => {
+            let modified = modified(path);
+            Ok(TaskState::parse(bytes)?.map(|state| TaskState { modified, ..state }))
+        }
         Err(LoadError::Missing) => Ok(None),
         Err(LoadError::Bad(error)) => Err(error.detail),
         Err(LoadError::Ours(detail)) => Err(detail),
     }
 }
 
-/// Brings the file that a card names up to the card. The caller holds the task's update lock.
+/// When a file was last written; none when it is not there.
+#[must_use]
+pub fn modified(path: &Path) -> Option<SystemTime> {
+    fs::symlink_metadata(path).ok()?.modified().ok()
+}
+
+/// The file that a card names.
+pub(crate) fn named_by(card: &Document) -> Option<&Path> {
+    let named = card.get("metadata").and_then(|metadata| metadata.get(FILE_FIELD)).and_then(Value::as_str);
+    named.map(Path::new).filter(|path| path.is_absolute())
+}
+
+/// Brings the file that a card names up to the card. The caller holds the task's update lock. `old` is the card as it was, and when
+/// that was written.
 ///
 /// # Errors
 /// One sentence; the card is not concerned.
-pub(crate) fn mirror(card: &Document) -> Result<(), String> {
-    let named = card.get("metadata").and_then(|metadata| metadata.get(FILE_FIELD)).and_then(Value::as_str);
-    let Some(path) = named.map(Path::new).filter(|path| path.is_absolute()) else { return Ok(()) };
+pub(crate) fn mirror(card: &Document, old: Option<&(Document, SystemTime)>) -> Result<(), String> {
+    let Some(path) = named_by(card) else { return Ok(()) };
     let failed = |error: &dyn std::fmt::Display| format!("{} is not kept up to date: {error}", path.display());
     let before = load(path).map_err(|error| failed(&error))?;
     if before.as_ref().is_some_and(|state| state.id.as_str() != card.text("task_id")) {
@@ -297,11 +265,17 @@ pub(crate) fn mirror(card: &Document) -> Result<(), String> {
         };
     }
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return Ok(()) };
-    durable::replace(folder, name, &TaskState::of_card(card, before).bytes()).map_err(|error| failed(&error))
+    let known = old.filter(|(_, written)| before.as_ref().is_some_and(|state| !state.is_behind(Some(*written))));
+    let kept = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+    let mode = kept.map_or(Mode::New(0o600), |meta| Mode::Kept(meta.permissions()));
+    let bytes = TaskState::of_card(card, before, known.map(|(old, _)| old)).bytes();
+    durable::replace_through(folder, name, &format!("{name}.tmp"), &bytes, &mode).map_err(|error| failed(&error))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const FILE: &str = r#"{
@@ -334,7 +308,7 @@ mod tests {
         card.set_step("写草稿", "done", Some("第一版"));
         card.set_time("updated_at", at);
         card.set_time("last_checkpoint_at", at);
-        let written = String::from_utf8(TaskState::of_card(&card, Some(state)).bytes()).unwrap();
+        let written = String::from_utf8(TaskState::of_card(&card, Some(state), None).bytes()).unwrap();
         let expected = FILE.replace("\"2026-11-30T09:30:00+08:00\"", "\"2026-11-30T02:00:00Z\"");
         let (before, after): (Value, Value) = (serde_json::from_str(&expected).unwrap(), serde_json::from_str(&written).unwrap());
         let mut before = before;
@@ -346,7 +320,7 @@ mod tests {
     #[test]
     fn a_file_that_is_gone_is_made_anew_with_all_that_it_held() {
         let card = parse(FILE).new_card(None, Timestamp::parse("2026-11-30T01:30:00Z").unwrap().0);
-        let anew: Value = serde_json::from_slice(&TaskState::of_card(&card, None).bytes()).unwrap();
+        let anew: Value = serde_json::from_slice(&TaskState::of_card(&card, None, None).bytes()).unwrap();
         let mut expected: Value = serde_json::from_str(FILE).unwrap();
         expected["updatedAt"] = "2026-11-30T01:30:00Z".into();
         assert_eq!(anew, expected);
@@ -358,7 +332,7 @@ mod tests {
         let mut card = state.new_card(None, Timestamp::from_unix_ms(0));
         card.set_step("写草稿", "done", Some("x"));
         let before = card.clone();
-        state.refresh(&mut card, None);
+        state.refresh(&mut card, None, false);
         assert_eq!(card, before);
     }
 

@@ -1,6 +1,7 @@
 //! `card import` and `card export`: tasks that others kept elsewhere.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 use tests::{Workspace, word};
@@ -83,6 +84,62 @@ fn what_the_skill_writes_meanwhile_is_taken_and_never_undone() {
     assert_eq!(steps(&state(&workspace)), 3);
     assert_eq!(steps(&workspace.run("card", &["import", "--from", "task-state"]).ok().stdout()), 3);
     assert_eq!(workspace.card(ID)["status"], "running");
+}
+
+/// The card's own values say what the card was told; the file's say what the skill wrote since.
+#[test]
+fn only_what_a_write_changed_is_written_over_what_the_skill_wrote() {
+    let workspace = with_state();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    let edited = state(&workspace)
+        .replace("\"status\": \"pending\", \"result\": null", "\"status\": \"done\", \"result\": \"42\"")
+        .replace("/tmp/草稿.md", "/tmp/新.md")
+        .replace("整理季度报告", "整理年度报告")
+        .replace("12 份", "13 份");
+    fs::write(workspace.path(".task-state.json"), edited).unwrap();
+    workspace.run("card", &["update", ID, "--context", "budget=2"]).ok();
+    let told: Value = serde_json::from_str(&state(&workspace)).unwrap();
+    assert_eq!(
+        (&told["steps"][1]["result"], &told["steps"][0]["result"], &told["context"]["file"], &told["description"]),
+        (&json!("42"), &json!("13 份"), &json!("/tmp/新.md"), &json!("整理年度报告"))
+    );
+    assert_eq!(told["context"]["budget"], "2");
+    // A file that missed a write of the card takes nothing back, neither in the card nor by the next write.
+    let missed = state(&workspace);
+    let path = workspace.path(".task-state.json");
+    let before = fs::metadata(&path).unwrap().modified().unwrap();
+    workspace.run("card", &["update", ID, "--context", "budget=3"]).ok();
+    fs::write(&path, missed).unwrap();
+    let times = fs::FileTimes::new().set_modified(before - std::time::Duration::from_secs(1));
+    fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    assert_eq!(workspace.card(ID)["context"]["budget"], "3");
+    workspace.run("checkpoint", &[ID, "--message", "weiter"]).ok();
+    assert_eq!(serde_json::from_str::<Value>(&state(&workspace)).unwrap()["context"]["budget"], "3");
+}
+
+#[test]
+fn steps_of_one_name_stay_several() {
+    let workspace = Workspace::new();
+    let steps = json!([{"name": "test", "status": "pending"}, {"name": "fix", "status": "pending"}, {"name": "test", "status": "done", "result": "b"}]);
+    let text =
+        json!({"taskId": "t", "updatedAt": "2026-03-30T09:30:00+08:00", "lastCheckpoint": "after fix", "steps": steps}).to_string();
+    fs::write(workspace.path(".task-state.json"), text).unwrap();
+    let card = workspace.run("card", &["import", "--from", "task-state"]).ok().one();
+    assert_eq!(card["steps"], steps);
+    // The newest time that it tells is its last sign of life; its own text stays.
+    assert_eq!(card["last_checkpoint_at"], "2026-03-30T09:30:00+08:00");
+    let told: Value = serde_json::from_str(&state(&workspace)).unwrap();
+    assert_eq!((&told["steps"], &told["lastCheckpoint"]), (&steps, &json!("after fix")));
+}
+
+#[test]
+fn the_file_keeps_its_mode() {
+    let workspace = with_state();
+    let path = workspace.path(".task-state.json");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
 }
 
 #[test]
@@ -186,12 +243,18 @@ fn ten_thousand_cards_of_the_predecessor_move_in_with_one_command() {
     }
     fs::write(old.join("cut.json"), "{\"id\": \"cut\"").unwrap();
     fs::write(old.join("other.json"), card("t1").to_string()).unwrap();
+    // What is no file hides no other.
+    fs::create_dir(old.join("a folder.json")).unwrap();
+    fs::create_dir(old.join("folder.json")).unwrap();
     let folder = word(&old).to_owned();
     let ran = workspace.run("card", &["import", "--from", "task-runtime", &folder]);
     ran.exits(65);
     let said = ran.stderr();
     assert!(
-        said.lines().count() == 2 && said.contains("cut.json is not taken: ") && said.contains("other.json is not taken: "),
+        said.lines().count() == 4
+            && said.contains("/folder.json is not taken: it is a folder")
+            && said.contains("cut.json is not taken: ")
+            && said.contains("other.json is not taken: "),
         "{said}"
     );
     assert_eq!(ran.json().len(), CARDS);

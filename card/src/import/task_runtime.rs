@@ -14,7 +14,7 @@ use shared::document::Document;
 use shared::exit::{Error, Exit, cause};
 use shared::history::Event;
 use shared::id::TaskId;
-use shared::store::Store;
+use shared::store::{LoadError, Store};
 use shared::talk::say;
 
 /// More do not make the disk faster.
@@ -32,6 +32,8 @@ pub(super) fn import(store: &Store, from: Option<&Path>) -> Result<Exit, Error> 
     files.sort();
     let mut output = Output::new();
     let mut exit = Exit::Done;
+    // What is wrong here, not with one of them: said of each all the same, as others were taken.
+    let mut ours = None;
     for (path, taken) in files.iter().zip(take_all(store, &files, here)) {
         match taken {
             Ok(Some(card)) => {
@@ -40,15 +42,15 @@ pub(super) fn import(store: &Store, from: Option<&Path>) -> Result<Exit, Error> 
                 output.json_line(&line)?;
             }
             Ok(None) => {}
-            Err(error) if matches!(error.exit, Exit::Io | Exit::Busy) => return Err(error),
             Err(error) => {
                 say(&format!("{} is not taken: {}", path.display(), error.message));
                 exit = Exit::BadData;
+                ours = ours.or_else(|| Some(error.exit).filter(|exit| matches!(exit, Exit::Io | Exit::Busy)));
             }
         }
     }
     output.finish()?;
-    Ok(exit)
+    Ok(ours.unwrap_or(exit))
 }
 
 /// By several threads: each write waits for the disk, which makes many durable at once.
@@ -94,7 +96,11 @@ fn take(store: &Store, path: &Path, here: bool) -> Result<Option<Document>, Erro
     if std::fs::symlink_metadata(store.card_path(&id)).is_ok() {
         return Ok(None);
     }
-    let (document, _) = Document::load(path, &id).map_err(|error| error.about(name))?;
+    let (document, _) = Document::load(path, &id).map_err(|error| match error {
+        // The file's fault, not this machine's.
+        LoadError::Bad(error) => Error::data(error.detail),
+        error => error.about(name),
+    })?;
     match store.create(&id, document, event()) {
         // Made meanwhile, or filed away: the same as above.
         Err(error) if error.exit == Exit::Exists => Ok(None),

@@ -31,11 +31,19 @@ pub(super) fn import(store: &Store, from: Option<&Path>) -> Result<Exit, Error> 
 fn places(store: &Store, from: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     if let Some(path) = from {
         let path = std::path::absolute(path).map_err(|_| Error::usage("import: the file's name is empty"))?;
+        if path.to_str().is_none() {
+            return Err(Error::data(format!(
+                "{}: a card cannot name this file, as its name is no UTF-8; rename it",
+                path.display()
+            )));
+        }
         // The folder's real name, so that the card finds it from everywhere.
         let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
         return Ok(vec![folder.zip(path.file_name()).map_or(path.clone(), |(folder, name)| folder.join(name))]);
     }
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".openclaw/workspace-main").join(FILE_NAME));
+    // A relative HOME would be another one in each folder.
+    let home = std::env::var_os("HOME").filter(|home| Path::new(home).is_absolute());
+    let home = home.map(|home| Path::new(&home).join(".openclaw/workspace-main").join(FILE_NAME));
     Ok([Some(store.workspace().join(FILE_NAME)), home].into_iter().flatten().collect())
 }
 
@@ -45,8 +53,11 @@ fn take(store: &Store, state: &TaskState, file: Option<&Path>) -> Result<Exit, E
         Err(LoadError::Missing) if state.status().is_terminal() => return Ok(Exit::Done),
         Err(LoadError::Missing) => {
             let card = state.new_card(file, store.clock().stamp());
-            let made = store.create(id, card, Event::new("imported").with("by", "card").with("from", "task-state"))?;
-            return show::print(&made);
+            match store.create(id, card, Event::new("imported").with("by", "card").with("from", "task-state")) {
+                // Another session made it meanwhile.
+                Err(error) if error.exit == Exit::Exists && store.load(id).is_ok() => {}
+                made => return show::print(&made?),
+            }
         }
         Ok((_, card)) if card.status.is_terminal() && !state.status().is_terminal() => {
             let named = file.map_or_else(|| "standard input".to_owned(), |file| file.display().to_string());
@@ -61,7 +72,10 @@ fn take(store: &Store, state: &TaskState, file: Option<&Path>) -> Result<Exit, E
     }
     let card = edit(store, id, |document, _, _| {
         let before = document.clone();
-        state.refresh(document, file);
+        // It missed a write of the card: a kill between the two, or a folder that could not be written.
+        let own = file.filter(|_| before.object().get("metadata").and_then(|metadata| metadata.get("task_state_file")).is_some());
+        let behind = own.is_some() && state.is_behind(task_state::modified(&store.card_path(id)));
+        state.refresh(document, file, behind);
         if state.status() != Status::Running {
             document.set_status(state.status())?;
         }
