@@ -129,14 +129,14 @@ impl TaskState {
     /// the card: it only adds.
     pub fn refresh(&self, card: &mut Document, file: Option<&Path>, behind: bool) {
         let title = self.document.text("description");
-        if !title.is_empty() && !(behind && !card.text("title").is_empty()) && title != card.text("title") {
+        if !title.is_empty() && (!behind || card.text("title").is_empty()) && title != card.text("title") {
             card.set("title", title);
         }
         let told = self.document.get("steps").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         refresh_steps(card, told, behind);
         for (name, value) in self.document.get("context").and_then(Value::as_object).into_iter().flatten() {
             let known = card.get("context").and_then(|context| context.get(name));
-            if known != Some(value) && !(behind && known.is_some()) {
+            if known != Some(value) && (!behind || known.is_none()) {
                 card.object_at("context").insert(name.clone(), value.clone());
             }
         }
@@ -197,11 +197,11 @@ fn refresh_steps(card: &mut Document, told: &[Value], behind: bool) {
         let status = step_status(told_step);
         match nth_named(&before, told, index).and_then(|at| steps.get_mut(at)) {
             Some(Value::Object(step)) => {
-                if status != "pending" && !(behind && step.get("status").is_some_and(|known| known != "pending")) {
+                if status != "pending" && (!behind || step.get("status").is_none_or(|known| known == "pending")) {
                     step.insert("status".into(), status.into());
                 }
                 let known = step.get("result").is_some_and(|result| !result.is_null());
-                if let Some(result) = told_step.get("result").filter(|result| !result.is_null() && !(behind && known)) {
+                if let Some(result) = told_step.get("result").filter(|result| !result.is_null() && (!behind || !known)) {
                     step.insert("result".into(), result.clone());
                 }
             }
