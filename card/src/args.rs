@@ -9,12 +9,15 @@ use shared::exit::Error;
 use shared::id::TaskId;
 use shared::policy::Policy;
 
+use crate::archive::Archive;
 use crate::export::Export;
 use crate::import::Import;
+use crate::prune::Prune;
 use crate::report::{Asked, Monitor, Report};
 use crate::scaffold::Scaffold;
 
 mod exchange;
+mod file_away;
 mod look;
 
 const HELP: &str = include_str!("../help.txt");
@@ -29,6 +32,8 @@ pub(crate) enum Verb {
     Decide(Box<Decision>),
     Update(Box<Update>),
     Put(TaskId),
+    Archive(Archive),
+    Prune(Prune),
     Import(Import),
     Export(Export),
     Report(Report),
@@ -84,6 +89,8 @@ pub(crate) struct Filter {
     pub(crate) format: Option<Format>,
     pub(crate) statuses: Vec<Status>,
     pub(crate) task_type: Option<String>,
+    /// The cards of the archive instead.
+    pub(crate) archived: bool,
 }
 
 /// What a person, or the task itself, decides about a task.
@@ -119,7 +126,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
             Some(other) => return Err(other.unexpected().into()),
             None => {
                 return Err(Error::usage(
-                    "say what to do: create, update, put, show, list, log, report, complete, fail, block, cancel, approve, import, export or schema; see --help",
+                    "say what to do: create, update, put, show, list, log, report, complete, fail, block, cancel, approve, archive, prune, import, export or schema; see --help",
                 ));
             }
         }
@@ -132,6 +139,8 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "schema" => schema(&mut line)?,
         "import" => exchange::import(&mut line)?,
         "export" => exchange::export(&mut line)?,
+        "archive" => file_away::archive(&mut line)?,
+        "prune" => file_away::prune(&mut line)?,
         "show" => look::show(&mut line)?,
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => look::list(&mut line)?,

@@ -32,12 +32,13 @@ pub(crate) struct Seen {
 }
 
 /// The block. The document has today's names.
-pub(crate) fn print(document: &Document, card: &Card, seen: &Seen, screen: &Screen) -> String {
+pub(crate) fn print(document: &Document, card: &Card, seen: &Seen, filed: bool, screen: &Screen) -> String {
     let mut block = Block { screen, text: String::new() };
     let title = Prose::default().styled(style(card.status), card.task_id());
     let title = if card.title.trim().is_empty() { title } else { title.plain(": ").styled(Style::Strong, &card.title) };
     block.text += &title.print(screen, (Style::Plain, ""), 4);
     status(&mut block, document, card, seen);
+    block.value("filed away", if filed { "in the archive" } else { "" });
     block.value("phase", &card.phase);
     if let Some((done, all)) = steps(document) {
         block.value("steps", &format!("{done}/{all}"));

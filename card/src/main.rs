@@ -1,22 +1,26 @@
-//! `card`: makes, shows, changes and reports run cards.
+//! `card`: makes, shows, changes, reports and files away run cards.
 
 use std::process::ExitCode;
 
 use shared::cli::{self, Parsed};
 
+mod archive;
 mod args;
 mod block;
+mod cleanup;
 mod create;
 mod decide;
 mod export;
 mod import;
 mod policies;
+mod prune;
 mod put;
 mod report;
 mod scaffold;
 mod schema;
 mod show;
 mod table;
+mod tally;
 mod update;
 
 use args::Verb;
@@ -36,6 +40,8 @@ fn main() -> ExitCode {
                 Verb::Decide(decision) => decide::decide(&store, &decision),
                 Verb::Update(wanted) => update::update(&store, &wanted),
                 Verb::Put(id) => put::put(&store, &id),
+                Verb::Archive(wanted) => archive::archive(&store, &wanted),
+                Verb::Prune(wanted) => prune::prune(&store, &wanted),
                 Verb::Import(wanted) => import::import(&store, &wanted),
                 Verb::Export(wanted) => export::export(&store, &wanted),
                 Verb::Schema => cli::print(schema::SCHEMA),

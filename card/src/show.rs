@@ -9,7 +9,7 @@ use shared::facts::Observer;
 use shared::id::TaskId;
 use shared::last_pass::LastPass;
 use shared::screen::Screen;
-use shared::store::{LoadError, Store};
+use shared::store::{Found, LoadError, Store};
 use shared::talk::say;
 use shared::time::Timestamp;
 use shared::verdict::{Request, silent_since};
@@ -28,20 +28,29 @@ pub(crate) fn print(card: &Document) -> Result<Exit, Error> {
 
 /// Prints one card.
 pub(crate) fn show(store: &Store, wanted: &Show) -> Result<Exit, Error> {
-    let (mut document, card) = store.load(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?;
+    let Found { mut document, card, filed } = store.find(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?;
     let mut output = Output::new();
     match format(wanted.format, &output) {
-        Format::Json => output.json(&Value::Object(document.object().clone()))?,
+        Format::Json => output.json(&json(&document, filed))?,
         Format::Text => {
             document.adopt();
             let now = store.clock().now();
             let (verdict, _) = Observer::new(store, &LastPass::load(store)).judge(store, &card, Request::Pass, now);
             let seen = Seen { verdict, last_seen: last_seen(store, &sleepless(store), &card, now), now };
-            output.text(&block::print(&document, &card, &seen, &Screen::of_stdout()))?;
+            output.text(&block::print(&document, &card, &seen, filed, &Screen::of_stdout()))?;
         }
     }
     output.finish()?;
     Ok(Exit::Done)
+}
+
+/// The card as it is written. One that is filed away is marked where it is printed; its file stays as it was.
+fn json(document: &Document, filed: bool) -> Value {
+    let mut object = document.object().clone();
+    if filed {
+        object.insert("archived".to_owned(), Value::Bool(true));
+    }
+    Value::Object(object)
 }
 
 fn format(wanted: Option<Format>, output: &Output) -> Format {
@@ -66,7 +75,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
     let mut rows = Vec::new();
     let mut exit = Exit::Done;
     let mut buffer = Vec::new();
-    let listing = store.list()?;
+    let listing = if filter.archived { store.list_filed()? } else { store.list()? };
     for entry in listing.iter() {
         let id = entry.id_text();
         let loaded = store.read_entry(entry, &mut buffer).and_then(|bytes| Document::parse(bytes, &id).map_err(LoadError::Bad));
@@ -75,7 +84,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
                 let status_fits = filter.statuses.is_empty() || filter.statuses.contains(&card.status);
                 if status_fits && filter.task_type.as_ref().is_none_or(|wanted| *wanted == card.task_type) {
                     match &observer {
-                        None => output.json_line(&Value::Object(document.object().clone()))?,
+                        None => output.json_line(&json(&document, filter.archived))?,
                         Some(observer) => {
                             let now = store.clock().now();
                             rows.push(Row::new(&document, &card, last_seen(store, observer, &card, now), now));
@@ -103,7 +112,7 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
 pub(crate) fn log(store: &Store, id: &TaskId) -> Result<Exit, Error> {
     let lines = store.history(id)?;
     if lines.is_empty()
-        && let Err(error) = store.load(id)
+        && let Err(error) = store.find(id)
         && !matches!(&error, LoadError::Bad(bad) if bad.fault == Fault::Invalid)
     {
         return Err(error.about(id.as_str()));

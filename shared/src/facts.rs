@@ -2,13 +2,14 @@
 //! only at those that can matter for this card.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use crate::adapter::{self, Usability};
 use crate::attempt::Cookie;
 use crate::card::{Card, Run, Status};
 use crate::id::TaskId;
 use crate::last_pass::{Clocks, LastPass, Sleep};
-use crate::liveness::Logs;
+use crate::liveness::{Logs, logged_attempts};
 use crate::processes;
 use crate::store::{LoadError, Store};
 use crate::time::Timestamp;
@@ -90,6 +91,21 @@ fn carries_on(task_id: &str, run: &Run) -> bool {
     !run.background && processes::any_carrier(&is_its)
 }
 
+/// Whether anything of the task's attempts lives: a supervisor, a process, also in the background. A finished card records no run,
+/// so all logs are asked.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn any_alive(store: &Store, card: &Card) -> io::Result<bool> {
+    let folder = store.logs_folder(card.task_id());
+    for attempt in logged_attempts(&folder)? {
+        if Logs::new(folder.clone(), attempt).any_alive()? {
+            return Ok(true);
+        }
+    }
+    Ok(card.run.as_ref().is_some_and(|run| carries_on(card.task_id(), run)))
+}
+
 /// This machine's name, as it is recorded with an attempt.
 #[must_use]
 pub fn host_name() -> String {
@@ -107,7 +123,8 @@ fn dependencies(store: &Store, card: &Card) -> Dependencies {
             continue;
         }
         let direct = card.depends_on().contains(&name);
-        match store.load(&id).map(|(_, other)| other) {
+        // A completed one may have been filed away since.
+        match store.find(&id).map(|found| found.card) {
             Ok(other) if other.status == Status::Completed => {}
             Ok(other) if other.status.is_terminal() => found.failed.push((name, other.status)),
             Err(LoadError::Missing) => found.missing.push(name),

@@ -70,6 +70,19 @@ impl Logs {
         self.is_held() || self.leader().is_some()
     }
 
+    /// Whether anything of it lives, its supervisor included.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn any_alive(&self) -> io::Result<bool> {
+        for path in [self.input(), self.out(), self.err()] {
+            if lock::probe(&path)? {
+                return Ok(true);
+            }
+        }
+        Ok(self.leader().is_some())
+    }
+
     /// Whether a process keeps the attempt's stdout or stderr.
     #[must_use]
     pub fn is_held(&self) -> bool {

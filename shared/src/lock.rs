@@ -5,16 +5,17 @@
 //! The update lock of a card is held for milliseconds. It is tried first; when it is busy, a
 //! helper thread waits for it, because a blocking `flock` knows no time limit. When the caller
 //! gives up before the thread gets the lock, nobody receives the file and the thread drops it,
-//! which frees the lock. Never unlinked while anyone may hold it: two processes would then hold
-//! "the" lock on two different files.
+//! which frees the lock. Only its holder unlinks it, with a task that is deleted for good: whoever
+//! waited for it then gets the lock on a file without a name, sees that, and takes the one that has
+//! the name now. Else two processes would hold "the" lock on two different files.
 //!
 //! Probing asks for a shared lock on a fresh read-only open: two exclusive probes would take
 //! each other for holders, and unlocking through a duplicate would free the owner's lock too.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ const WAIT_UNSAID: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct UpdateLock {
     file: File,
+    path: PathBuf,
 }
 
 impl UpdateLock {
@@ -41,6 +43,22 @@ impl UpdateLock {
     /// # Errors
     /// `Busy` after ten seconds, naming the holder where the system tells; `Io` otherwise.
     pub fn take(path: &Path, what: &str) -> Result<Self, Error> {
+        loop {
+            let lock = Self::take_once(path, what)?;
+            let meta = lock.file.metadata();
+            let meta = meta.map_err(|error| Error::io(format!("cannot lock {what}: {}: {}", path.display(), cause(&error))))?;
+            if meta.nlink() > 0 {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Frees it and takes its file away. Best effort: an empty file that stays is nobody's lock.
+    pub fn remove(self) {
+        drop(fs::remove_file(&self.path));
+    }
+
+    fn take_once(path: &Path, what: &str) -> Result<Self, Error> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
@@ -52,7 +70,7 @@ impl UpdateLock {
             Err(TryLockError::Error(error)) => Err(error),
         });
         if tried.map_err(|error| failed(&error))? {
-            return Ok(Self { file });
+            return Ok(Self { file, path: path.to_owned() });
         }
         let inode = file.metadata().map(|meta| meta.ino()).unwrap_or_default();
         let (sender, receiver) = mpsc::channel();
@@ -70,7 +88,7 @@ impl UpdateLock {
             answer => answer,
         };
         match answer {
-            Ok(Ok(file)) => Ok(Self { file }),
+            Ok(Ok(file)) => Ok(Self { file, path: path.to_owned() }),
             Ok(Err(error)) => Err(failed(&error)),
             Err(_) => Err(Error::new(
                 Exit::Busy,
@@ -91,17 +109,30 @@ impl Drop for UpdateLock {
 /// opened counts as held, because running a task twice is worse than waiting.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
+    probe(path).unwrap_or(true)
+}
+
+/// The same for callers that tell why it is not known.
+///
+/// # Errors
+/// Those of open and flock.
+pub fn probe(path: &Path) -> io::Result<bool> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
-    match options.open(path) {
-        Ok(file) => file.try_lock_shared().is_err(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
+    let file = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        file => file?,
+    };
+    again(|| match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    })
 }
 
 /// Who holds the lock on the file with this inode, as far as `/proc/locks` tells.
 fn holder(inode: u64) -> String {
-    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
     let pid = locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, "FLOCK", _, "WRITE", pid, place, ..] = words.as_slice() else { return None };

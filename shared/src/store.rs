@@ -35,6 +35,10 @@ use crate::task_state;
 use crate::time::{Clock, Timestamp};
 use crate::workspace::Place;
 
+mod archive;
+
+pub use archive::Found;
+
 /// A folder of cards.
 #[derive(Debug)]
 pub struct Store {
@@ -146,22 +150,34 @@ impl Store {
         parsed.map_err(|error| error.at(self.card_path(id)))
     }
 
-    /// The history of a task.
+    /// The history of a task, filed away or not.
     ///
     /// # Errors
     /// `Io` when it cannot be read.
     pub fn history(&self, id: &TaskId) -> Result<Vec<Value>, Error> {
-        let path = self.history_path(id);
-        history::read(&path).map_err(|error| Error::io(format!("cannot read {}: {}", path.display(), cause(&error))))
+        let read = |path: PathBuf| {
+            history::read(&path).map_err(|error| Error::io(format!("cannot read {}: {}", path.display(), cause(&error))))
+        };
+        // In this order: what is filed away between the two looks is then seen by both, and by none in the other one.
+        let lines = read(self.history_path(id))?;
+        let mut all = read(self.archive().join("history").join(format!("{id}.jsonl")))?;
+        if !all.ends_with(&lines) {
+            all.extend(lines);
+        }
+        Ok(all)
     }
 
     /// Takes the update lock of a task.
     ///
     /// # Errors
-    /// `NoTask`, `Refused` as root in another user's folder, `Busy` when another process holds it for long, `Io`.
+    /// `NoTask`, `Refused` when it is filed away or as root in another user's folder, `Busy` when another process holds it for
+    /// long, `Io`.
     pub fn lock(&self, id: &TaskId) -> Result<Held<'_>, Error> {
         // So that a mistyped ID leaves no lock file behind. Whether the card is still there is seen under the lock.
         if fs::symlink_metadata(self.card_path(id)).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            if self.is_filed(id)? {
+                return Err(Error::refused(format!("{id} is filed away and never changes again; make a new task")));
+            }
             return Err(LoadError::Missing.about(id.as_str()));
         }
         self.lock_name(id)
@@ -172,7 +188,7 @@ impl Store {
         let locks = self.folder.join(".locks");
         make_folder(&locks)?;
         let lock = UpdateLock::take(&locks.join(id.as_str()), id.as_str())?;
-        Ok(Held { store: self, id: id.clone(), _lock: lock })
+        Ok(Held { store: self, id: id.clone(), lock })
     }
 
     /// Changes a card: `change` edits the document and says what happened; no event, no write.
@@ -204,7 +220,7 @@ impl Store {
         self.refuse_root()?;
         make_folder(&self.folder)?;
         let held = self.lock_name(id)?;
-        for folder in [self.folder.clone(), self.folder.join("archive")] {
+        for folder in [self.folder.clone(), self.archive()] {
             let path = folder.join(format!("{id}.json"));
             match fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -267,7 +283,7 @@ fn make_folder(folder: &Path) -> Result<(), Error> {
 pub struct Held<'a> {
     store: &'a Store,
     id: TaskId,
-    _lock: UpdateLock,
+    lock: UpdateLock,
 }
 
 impl Held<'_> {

@@ -18,6 +18,7 @@ pub(super) fn list(line: &mut Line) -> Result<Answer, Error> {
                 filter.statuses.push(text(parser, "status")?.parse().map_err(|why| Error::usage(format!("--status: {why}")))?);
             }
             Long("task-type") => filter.task_type = Some(text(parser, "task-type")?),
+            Long("archived") => filter.archived = true,
             Long("format") => filter.format = Some(format(&text(parser, "format")?, "jsonl")?),
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
             Long("now") => common.now = Some(cli::time(parser, "now")?),
