@@ -23,10 +23,13 @@ const A_EDITED: &str = r#"{"schema_version":1,"revision":3,"task_id":"a","task_t
 /// A plain command that was not started yet.
 const C: &str = r#"{"schema_version":1,"revision":1,"task_id":"c","task_type":"t","title":"x","created_at":"2026-01-01T00:00:00Z",
 "updated_at":"2026-01-01T00:00:00Z","status":"pending","allow_auto_resume":false,"resume_argv":["true"],"cwd":"/","path":"/usr/bin:/bin"}"#;
+/// A finished task, to be filed away; its `cleanup` is in the workspace.
+const D: &str = r#"{"schema_version":1,"revision":5,"task_id":"d","task_type":"t","title":"x","created_at":"2020-01-01T00:00:00Z",
+"updated_at":"2020-01-01T00:00:00Z","status":"completed","phase":"p","allow_auto_resume":false,"attempt":1}"#;
 const HISTORY: &str = "{\"at\":\"2026-01-01T00:00:00Z\",\"revision\":3,\"event\":\"checkpoint\"}\n";
 const TORN_LINE: &str = "{\"at\":\"2026-01-0";
-/// The tasks; `b` is made by `create`.
-pub const IDS: [&str; 3] = ["a", "b", "c"];
+/// The tasks; `b` is made by `create`, `d` filed away, `e` deleted.
+pub const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
 /// Whoever comes next succeeds within this time: an attempt whose supervisor was killed may still be ending.
 const NEXT_SECONDS: u64 = 60;
 
@@ -39,6 +42,10 @@ pub enum Before {
     Used,
     /// The history's last line was cut by a crash.
     Torn,
+    /// Beside the others a finished task `d`, with history and logs.
+    Finished,
+    /// The same as `e`, in the archive.
+    Filed,
 }
 
 /// A command that writes a card.
@@ -61,8 +68,8 @@ pub type Cards = BTreeMap<&'static str, Option<Value>>;
 
 /// All of them.
 pub fn writers() -> Vec<Writer> {
-    use Before::{Fresh, Torn, Used};
-    let rows: [(&str, &str, Before, &[&str]); 12] = [
+    use Before::{Filed, Finished, Fresh, Torn, Used};
+    let rows: [(&str, &str, Before, &[&str]); 14] = [
         ("card", "b", Fresh, &["create", "b", "--task-type", "t", "--title", "x"]),
         ("card", "a", Used, &["update", "a", "--title", "new"]),
         ("card", "a", Used, &["put", "a"]),
@@ -74,6 +81,8 @@ pub fn writers() -> Vec<Writer> {
         ("checkpoint", "a", Fresh, &["a", "--message", "new", "--artifact", "x=/x"]),
         ("checkpoint", "a", Used, &["a", "--message", "new"]),
         ("checkpoint", "a", Torn, &["a", "--message", "new"]),
+        ("card", "d", Finished, &["archive", "d"]),
+        ("card", "e", Filed, &["prune", "--older-than", "90d"]),
         ("resume", "c", Fresh, &["c"]),
     ];
     rows.into_iter().map(|(program, id, before, args)| Writer::new(program, id, before, args)).collect()
@@ -122,6 +131,11 @@ impl Writer {
         self.program.ends_with("resume")
     }
 
+    /// Whether it moves or deletes files, and writes no card anew.
+    pub fn files_away(&self) -> bool {
+        matches!(self.before, Before::Finished | Before::Filed)
+    }
+
     /// Runs until it must have come to a point. A supervisor that its attempt left already asks once less whether it lives.
     pub fn tries(&self) -> usize {
         if self.supervises() { 10 } else { 1 }
@@ -137,6 +151,11 @@ impl Writer {
             fs::create_dir(workspace.card_path("history")).expect("a folder");
             let torn = if self.before == Before::Torn { TORN_LINE } else { "" };
             fs::write(workspace.card_path("history/a.jsonl"), format!("{HISTORY}{torn}")).expect("a history");
+        }
+        match self.before {
+            Before::Finished => put_finished(&workspace, "", "d"),
+            Before::Filed => put_finished(&workspace, "archive/", "e"),
+            Before::Fresh | Before::Used | Before::Torn => {}
         }
         workspace
     }
@@ -165,24 +184,45 @@ impl Writer {
 
     /// Whether the change that it makes is there, if it makes one.
     pub fn is_done(&self, cards: &Cards) -> bool {
-        let Some(card) = &cards[self.id] else { return false };
+        let Some(card) = &cards[self.id] else { return self.id == "e" };
         if self.status != 0 {
             return card["revision"] == 3;
         }
         match self.id {
             "a" => card["revision"] == 4,
             "b" => card["revision"] == 1 && card["title"] == "x",
+            "d" => card["archived"] == true,
+            "e" => false,
             _ => card["status"] == "completed",
         }
     }
 }
 
-/// Reads the cards.
+fn put_finished(workspace: &Workspace, place: &str, id: &str) {
+    let write = |name: &str, text: &str| {
+        let path = workspace.card_path(&format!("{place}{name}"));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file of a finished task");
+    };
+    let cleanup = workspace.path("cleanup").to_string_lossy().into_owned();
+    let mut card: Value = serde_json::from_str(D).expect("a card");
+    card["task_id"] = id.into();
+    card["metadata"] = serde_json::json!({ "cleanup": [cleanup] });
+    write(&format!("{id}.json"), &card.to_string());
+    write(&format!("history/{id}.jsonl"), HISTORY);
+    for kind in ["in", "out", "err"] {
+        write(&format!("logs/{id}/1.{kind}"), kind);
+    }
+    fs::create_dir(workspace.card_path("../../cleanup")).expect("a folder");
+    fs::write(workspace.path("cleanup/file"), "").expect("a file");
+}
+
+/// Reads the cards; one from the archive has `archived`.
 ///
 /// # Errors
-/// When one is there and is not whole.
+/// When one is there and is not whole, or is there twice.
 pub fn cards(workspace: &Workspace) -> Result<Cards, String> {
-    let read = |id| match fs::read(workspace.card_path(&format!("{id}.json"))) {
+    let read = |id, name: String| match fs::read(workspace.card_path(&name)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("the card of {id} cannot be read: {error}")),
         Ok(bytes) => match serde_json::from_slice::<Value>(&bytes) {
@@ -190,16 +230,38 @@ pub fn cards(workspace: &Workspace) -> Result<Cards, String> {
             _ => Err(format!("the card of {id} is torn: {:?}", String::from_utf8_lossy(&bytes))),
         },
     };
-    IDS.into_iter().map(|id| Ok((id, read(id)?))).collect()
+    let look = |id| match (read(id, format!("{id}.json"))?, read(id, format!("archive/{id}.json"))?) {
+        (Some(_), Some(_)) => Err(format!("the card of {id} is there twice")),
+        (None, Some(mut filed)) => {
+            filed["archived"] = true.into();
+            Ok(Some(filed))
+        }
+        (card, None) => Ok(card),
+    };
+    IDS.into_iter().map(|id| Ok((id, look(id)?))).collect()
 }
 
-/// Each card is the old one or a newer one.
+/// Each card is the old one, filed away or not, or a newer one; only from the archive one may be gone.
 ///
 /// # Errors
 /// The one that is neither.
 pub fn are_old_or_new(before: &Cards, after: &Cards) -> Result<(), String> {
     let revision = |card: &Option<Value>| card.as_ref().map_or(0, |card| card["revision"].as_u64().unwrap_or_default());
-    match IDS.into_iter().find(|id| before[id] != after[id] && revision(&after[id]) <= revision(&before[id])) {
+    let harmed = |id: &&str| {
+        let (old, new) = (&before[id], &after[id]);
+        let bare = |card: &Option<Value>| {
+            card.clone().map(|mut card| {
+                card.as_object_mut().expect("a card").remove("archived");
+                card
+            })
+        };
+        let was_filed = old.as_ref().is_some_and(|card| card["archived"] == true);
+        let is_filed = new.as_ref().is_some_and(|card| card["archived"] == true);
+        let deleted = was_filed && new.is_none();
+        let brought_back = was_filed && new.is_some() && !is_filed;
+        brought_back || (!deleted && bare(old) != bare(new) && revision(new) <= revision(old))
+    };
+    match IDS.into_iter().find(harmed) {
         Some(id) => {
             Err(format!("the card of {id} is neither the old one nor a new one\nbefore: {:?}\nafter: {:?}", before[id], after[id]))
         }
@@ -214,6 +276,10 @@ pub fn are_old_or_new(before: &Cards, after: &Cards) -> Result<(), String> {
 pub fn is_kept(stdout: &str, cards: &Cards) -> Result<(), String> {
     for line in stdout.split_inclusive('\n') {
         let Ok(answer) = serde_json::from_str::<Value>(line) else { continue };
+        let filed = cards["d"].as_ref().is_some_and(|card| card["archived"] == true);
+        if (answer["archived"] == 1 && !filed) || (answer["pruned"] == 1 && cards["e"].is_some()) {
+            return Err(format!("it was acknowledged and is not so: {answer}"));
+        }
         let card = answer["task_id"].as_str().and_then(|id| cards.get(id)).and_then(Option::as_ref);
         let is = |name: &str| card.map_or(&Value::Null, |card| &card[name]);
         let lost = match (answer["revision"].as_u64(), answer["outcome"].as_str()) {
@@ -237,6 +303,9 @@ pub fn next_works(workspace: &Workspace, writer: &Writer) -> Result<(), String> 
     if seen.status() != Some(0) || seen.stdout().contains("\"card_") {
         return Err(format!("watch does not like what is left\n{seen}"));
     }
+    if writer.files_away() {
+        return files_away_again(workspace, writer);
+    }
     let cards = cards(workspace)?;
     let status = cards[writer.id].as_ref().map_or("", |card| card["status"].as_str().unwrap_or_default()).to_owned();
     let next = match (writer.id, &*status) {
@@ -255,6 +324,33 @@ pub fn next_works(workspace: &Workspace, writer: &Writer) -> Result<(), String> 
     let history = fs::read_to_string(workspace.card_path(&format!("history/{}.jsonl", writer.id))).unwrap_or_default();
     let whole = history.ends_with('\n') && history.lines().all(|line| serde_json::from_str::<Value>(line).is_ok());
     if whole { Ok(()) } else { Err(format!("the history is torn: {history:?}\n{next}")) }
+}
+
+/// The same command, and with it everything of the task is where it belongs.
+fn files_away_again(workspace: &Workspace, writer: &Writer) -> Result<(), String> {
+    let id = writer.id;
+    let shown = workspace.run("card", &["show", id]);
+    let deleted = cards(workspace)?[id].is_none();
+    if deleted && id == "d" || shown.status() != Some(if deleted { 66 } else { 0 }) {
+        return Err(format!("no reader finds it\n{shown}"));
+    }
+    let log = workspace.run("card", &["log", id]);
+    if id == "d" && log.stdout() != HISTORY {
+        return Err(format!("its history is not what it was\n{log}"));
+    }
+    let args: Vec<&str> = writer.args.iter().map(String::as_str).collect();
+    let again = workspace.run("card", &args);
+    let logs = |kind| format!("logs/{id}/1.{kind}");
+    let files = [format!("{id}.json"), format!("history/{id}.jsonl"), logs("in"), logs("out"), logs("err")];
+    let filed = |file: &String| workspace.card_path(&format!("archive/{file}")).exists();
+    let well = files.iter().all(|file| !workspace.card_path(file).exists() && filed(file) == (id == "d"));
+    let cleaned = !args.contains(&"--cleanup") || !workspace.path("cleanup").exists();
+    if again.status() != Some(0) || !again.stderr().is_empty() || !well || !cleaned {
+        return Err(format!("the same command again does not finish it\n{again}"));
+    }
+    let create = workspace.run("card", &["create", id, "--task-type", "t", "--title", "x"]);
+    let expected = if id == "d" { 73 } else { 0 };
+    if create.status() == Some(expected) { Ok(()) } else { Err(format!("{expected} was expected\n{create}")) }
 }
 
 /// An attempt may have been cut anywhere; whoever comes next finishes the task.
