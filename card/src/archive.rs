@@ -33,7 +33,7 @@ pub(crate) struct Archive {
 }
 
 /// Why a task stays where it is: a word, and a sentence's rest.
-type Kept = (&'static str, String);
+pub(crate) type Kept = (&'static str, String);
 
 /// Files away what is to be, and prints the counts.
 pub(crate) fn archive(store: &Store, wanted: &Archive) -> Result<Exit, Error> {

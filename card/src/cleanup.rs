@@ -90,8 +90,9 @@ impl Cleanup {
             return refused("it holds the workspace or its data, or is a part of them");
         }
         match fs::symlink_metadata(&full) {
+            Ok(_) => {}
             Err(error) if is_absence(&error) => return Ok(Removal::Absent),
-            meta => drop(meta?),
+            Err(error) => return Err(error),
         }
         if !dry_run {
             let (root, way) = inside;

@@ -9,7 +9,7 @@ use shared::exit::{Error, Exit};
 use shared::id::TaskId;
 use shared::store::{LoadError, Store};
 
-use crate::archive::too_recent;
+use crate::archive::{Kept, too_recent};
 use crate::tally::Tally;
 
 /// `card prune`.
@@ -33,44 +33,52 @@ pub(crate) fn prune(store: &Store, wanted: &Prune) -> Result<Exit, Error> {
     tally.print()
 }
 
-fn one(store: &Store, wanted: &Prune, waiting: &BTreeMap<String, String>, id: &TaskId, tally: &mut Tally) -> Result<(), Error> {
-    let bad = |error: LoadError| error.about(&format!("{id} in the archive"));
-    let stays = |card: &Card| {
-        if let Some(other) = waiting.get(id.as_str()) {
-            return Some(("awaited", format!("{other} depends on it")));
-        }
-        too_recent(card, wanted.older_than_seconds, store.clock().now())
-    };
-    let card = match store.load_filed(id) {
-        Err(LoadError::Missing) => return Ok(()),
-        loaded => loaded.map_err(bad)?.1,
-    };
-    if let Some((reason, detail)) = stays(&card) {
-        return tally.keep(id, reason, &detail);
-    }
-    if !matches!(store.load(id), Err(LoadError::Missing)) {
-        return tally.keep(id, "not_only_archived", "a card of this ID is also in the folder itself; look at both");
+/// What is to be done with a task of the archive.
+enum Fate {
+    Keep(Kept),
+    Delete,
+    /// Another one was faster.
+    Gone,
+}
+
+fn one(store: &Store, wanted: &Prune, waiting: &Waiting, id: &TaskId, tally: &mut Tally) -> Result<(), Error> {
+    match fate(store, wanted, waiting, id)? {
+        Fate::Gone => return Ok(()),
+        Fate::Keep((reason, detail)) => return tally.keep(id, reason, &detail),
+        Fate::Delete => {}
     }
     if !wanted.dry_run {
         let held = store.lock_filed(id)?;
         // Looked at again: the lock may have been waited for.
-        match store.load_filed(id) {
-            Err(LoadError::Missing) => return Ok(()),
-            loaded => {
-                let (_, card) = loaded.map_err(bad)?;
-                if let Some((reason, detail)) = stays(&card) {
-                    return tally.keep(id, reason, &detail);
-                }
-            }
+        match fate(store, wanted, waiting, id)? {
+            // Then this lock is a new one: its file goes, too.
+            Fate::Gone => return held.delete_filed(),
+            Fate::Keep((reason, detail)) => return tally.keep(id, reason, &detail),
+            Fate::Delete => held.delete_filed()?,
         }
-        held.delete_filed()?;
     }
     tally.done(id, "prune")
 }
 
+fn fate(store: &Store, wanted: &Prune, waiting: &Waiting, id: &TaskId) -> Result<Fate, Error> {
+    let card = match store.load_filed(id) {
+        Err(LoadError::Missing) => return Ok(Fate::Gone),
+        loaded => loaded.map_err(|error| error.about(&format!("{id} in the archive")))?.1,
+    };
+    if !matches!(store.load(id), Err(LoadError::Missing)) {
+        return Ok(Fate::Keep(("not_only_archived", "a card of this ID is also in the folder itself; look at both".to_owned())));
+    }
+    if let Some(other) = waiting.get(id.as_str()) {
+        return Ok(Fate::Keep(("awaited", format!("{other} depends on it"))));
+    }
+    Ok(too_recent(&card, wanted.older_than_seconds, store.clock().now()).map_or(Fate::Delete, Fate::Keep))
+}
+
 /// The tasks that others wait for, each with one of those.
-fn waiting(store: &Store) -> Result<BTreeMap<String, String>, Error> {
-    let mut waiting = BTreeMap::new();
+type Waiting = BTreeMap<String, String>;
+
+fn waiting(store: &Store) -> Result<Waiting, Error> {
+    let mut waiting = Waiting::new();
     let listing = store.list()?;
     let mut buffer = Vec::new();
     for entry in listing.iter() {

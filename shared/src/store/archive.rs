@@ -89,12 +89,12 @@ impl Store {
         is_there(&path).map_err(|error| Error::io(format!("cannot look for {}: {}", path.display(), cause(&error))))
     }
 
-    /// Takes the update lock of a task that is in the archive.
+    /// Takes the update lock of a task that is in the archive. Whether it still is, is seen under the lock.
     ///
     /// # Errors
-    /// As `lock`.
+    /// As `lock`, but for `NoTask`.
     pub fn lock_filed(&self, id: &TaskId) -> Result<Held<'_>, Error> {
-        if self.is_filed(id)? { self.lock_name(id) } else { Err(LoadError::Missing.about(id.as_str())) }
+        self.lock_name(id)
     }
 
     /// Whether a detached attempt of the task has left lines that no pass has told yet.

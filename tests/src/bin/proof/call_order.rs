@@ -4,6 +4,9 @@
 //! write to the temporary file → fsync of it → rename over the card → fsync of the folder
 //!     → append to the history → the answer on stdout
 //! ```
+//! Filing away renames the logs, the history and, last, the card, and each is durable in both folders
+//! before the next, and before the answer; deleting unlinks in the same order.
+//!
 //! A folder that was made is in its parent for good before the answer, too. `resume` replaces the
 //! card twice, for the claim and for the settling; each time the same holds.
 
@@ -20,11 +23,15 @@ pub(crate) fn run(_: &Context) -> Outcome {
         return Ok(Passed::Skipped(why));
     }
     let writers = writers();
-    let mut replaced = 0;
+    let (mut replaced, mut moved) = (0, 0);
     for writer in &writers {
-        replaced += check(writer)?;
+        let count = if writer.files_away() { &mut moved } else { &mut replaced };
+        *count += check(writer)?;
     }
-    Ok(Passed::Done(format!("{replaced} replaced cards in traces of {} writing commands", writers.len())))
+    Ok(Passed::Done(format!(
+        "{replaced} replaced cards and {moved} files and folders filed away or deleted in traces of {} writing commands",
+        writers.len()
+    )))
 }
 
 pub(crate) fn control(_: &Context) -> Outcome {
@@ -38,16 +45,20 @@ pub(crate) fn control(_: &Context) -> Outcome {
     controlled(&broken, |mode| check(&Writer::broken(mode)).map(drop))
 }
 
-/// Returns how often the card was replaced.
+/// Returns how often the card was replaced; of filing away and deleting, how many steps they took.
 fn check(writer: &Writer) -> Result<usize, String> {
     let workspace = writer.workspace();
     let calls = strace::calls(&workspace, writer)?;
     let root = tests::word(&workspace.path("")).to_owned();
     let trace = Trace { calls: &calls, root: &root };
-    let expected = if writer.supervises() { 2 } else { 1 };
-    let found = trace.replaces(writer.id).and_then(|replaced| match replaced == expected {
-        true => Ok(replaced),
-        false => Err(format!("{replaced} replaced cards, {expected} were expected")),
+    let (expected, found) = match writer.id {
+        "d" => (3, trace.files_away("d")),
+        "e" => (3, trace.deletes("e")),
+        id => (if writer.supervises() { 2 } else { 1 }, trace.replaces(id)),
+    };
+    let found = found.and_then(|found| match found == expected {
+        true => Ok(found),
+        false => Err(format!("{found} steps, {expected} were expected")),
     });
     found.map_err(|what| {
         let lines: Vec<&str> = calls.iter().filter(|call| call.line.contains(FOLDER)).map(|call| &*call.line).collect();
@@ -69,12 +80,57 @@ impl Trace<'_> {
         (0..self.calls.len()).filter(|place| fits(&self.calls[*place])).collect()
     }
 
+    /// The first answer on stdout.
+    fn answer(&self) -> Result<usize, String> {
+        let is_answer = |call: &Call| call.name == "write" && call.is_about(1);
+        self.calls.iter().position(is_answer).ok_or_else(|| "there is no answer".to_owned())
+    }
+
+    /// Each of these calls comes once, in this order, and before the next one, or the answer, these folders are fsynced.
+    fn in_steps(&self, steps: &[(&str, String, Vec<String>)]) -> Result<usize, String> {
+        let answer = self.answer()?;
+        let mut places = Vec::new();
+        for (name, path, _) in steps {
+            match self.places(name, path)[..] {
+                [place] if places.last().is_none_or(|last| *last < place) && place < answer => places.push(place),
+                ref other => return Err(format!("{name} of {path} at {other:?}, after {places:?}, before {answer}")),
+            }
+        }
+        for (step, (name, path, folders)) in steps.iter().enumerate() {
+            let end = places.get(step + 1).copied().unwrap_or(answer);
+            for folder in folders {
+                if !self.places("fsync", folder).iter().any(|sync| (places[step]..end).contains(sync)) {
+                    return Err(format!("no fsync of {folder} between {name} of {path} and what follows"));
+                }
+            }
+        }
+        self.folders_are_kept(answer)?;
+        Ok(steps.len())
+    }
+
+    fn files_away(&self, id: &str) -> Result<usize, String> {
+        let both = |name: &str| vec![format!("{FOLDER}/archive{name}"), format!("{FOLDER}{name}")];
+        self.in_steps(&[
+            ("rename", format!("{FOLDER}/logs/{id}"), both("/logs")),
+            ("rename", format!("{FOLDER}/history/{id}.jsonl"), both("/history")),
+            ("rename", format!("{FOLDER}/{id}.json"), both("")),
+        ])
+    }
+
+    fn deletes(&self, id: &str) -> Result<usize, String> {
+        let archive = format!("{FOLDER}/archive");
+        // The logs go one by one; what counts is their folder, which is the last of them.
+        self.in_steps(&[
+            ("unlinkat", format!("{archive}/logs/{id}"), vec![format!("{archive}/logs")]),
+            ("unlink", format!("{archive}/history/{id}.jsonl"), vec![format!("{archive}/history")]),
+            ("unlink", format!("{archive}/{id}.json"), vec![archive.clone()]),
+        ])
+    }
+
     fn replaces(&self, id: &str) -> Result<usize, String> {
         let card = format!("{FOLDER}/{id}.json");
         let temporary = format!("{card}.tmp");
-        let answers: Vec<usize> =
-            (0..self.calls.len()).filter(|place| self.calls[*place].name == "write" && self.calls[*place].is_about(1)).collect();
-        let answer = *answers.first().ok_or("there is no answer")?;
+        let answer = self.answer()?;
         let (writes, syncs) = (self.places("write", &temporary), self.places("fsync", &temporary));
         let (renames, folders) = (self.places("rename", &temporary), self.places("fsync", FOLDER));
         let notes = self.places("write", &format!("{FOLDER}/history/{id}.jsonl"));
