@@ -95,10 +95,7 @@ impl Filing<'_> {
             return if self.is_fit(id, &found.document, &found.card)? { self.tally.done(id, "archive") } else { Ok(()) };
         }
         let held = match self.store.lock(id) {
-            Err(_) if self.store.is_filed(id)? => {
-                let found = found()?;
-                return self.filed_before(id, &found.document);
-            }
+            Err(_) if self.store.is_filed(id)? => self.store.lock_filed(id)?,
             held => held?,
         };
         match held.load() {
@@ -109,10 +106,10 @@ impl Filing<'_> {
                 }
                 Ok(())
             }
-            // Another one was faster.
-            Err(LoadError::Missing) if self.store.is_filed(id)? => {
-                self.tally.count("already_archived", 1);
-                Ok(())
+            // Or another one was faster.
+            Err(LoadError::Missing) => {
+                let found = found()?;
+                self.filed_before(id, &found.document)
             }
             Err(error) => Err(error.about(id.as_str())),
         }
@@ -169,7 +166,10 @@ impl Filing<'_> {
         if !self.wanted.cleanup {
             return Ok(());
         }
-        for path in Cleanup::paths(document) {
+        // With today's names.
+        let mut document = document.clone();
+        document.adopt();
+        for path in Cleanup::paths(&document) {
             match self.cleanup.remove(&path, self.wanted.dry_run) {
                 Ok(Removal::Absent) => {}
                 Ok(Removal::Removed) => self.tally.removed(id, &path)?,

@@ -19,7 +19,7 @@ pub(crate) struct Export {
 
 /// Writes the card as a session skill's file. One that is another task's is left alone.
 pub(crate) fn export(store: &Store, wanted: &Export) -> Result<Exit, Error> {
-    let (card, _) = store.load(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?;
+    let card = store.find(&wanted.id).map_err(|error| error.about(wanted.id.as_str()))?.document;
     let Some(path) = wanted.to.as_deref().filter(|path| *path != Path::new("-")) else {
         let mut output = Output::new();
         output.text(&String::from_utf8_lossy(&TaskState::of_card(&card, None, None).bytes()))?;

@@ -59,6 +59,7 @@ fn finished_tasks_are_filed_away_with_history_and_logs_and_still_found() {
     );
     assert_eq!(fs::metadata(workspace.card_path("archive")).unwrap().mode() & 0o777, 0o700);
 
+    workspace.run("card", &["export", "old", "--to", "task-state"]).ok().is_quiet();
     let shown = workspace.run("card", &["show", "old"]).ok().one();
     assert_eq!((&shown["archived"], &shown["status"]), (&json!(true), &json!("completed")));
     assert!(workspace.run("card", &["show", "old", "--format", "text"]).ok().stdout().contains("filed away:"));
@@ -115,6 +116,8 @@ fn a_task_that_lives_or_is_not_told_of_stays_and_a_dry_run_says_why() {
     assert_eq!(counts(&dry), json!({"archived": 2, "kept": kept, "dry_run": true}));
     assert!(!workspace.card_path("archive").exists(), "{dry}");
 
+    let whole = workspace.run("card", &["archive", "--dry-run", "alive"]).ok().is_quiet().json();
+    assert_eq!(whole[0]["kept"], "attempt_alive");
     // Who is named is refused aloud; the others are done all the same.
     let named = workspace.run("card", &["archive", "alive", "asks", "nobody", "told"]);
     assert_eq!(named.exits(77).one(), json!({"archived": 1, "kept": {"attempt_alive": 1, "not_finished": 1}}));
