@@ -113,17 +113,19 @@ impl Writer {
 
     /// A stand-in for `checkpoint a` that is broken in this way.
     pub fn broken(how: &str) -> Self {
+        Self::stand_in("broken-writer", "a", Before::Used, &["a"], how)
+    }
+
+    /// A stand-in for `card archive d` that is broken in this way.
+    pub fn broken_filing(how: &str) -> Self {
+        Self::stand_in("broken-filing", "d", Before::Finished, &["archive", "d"], how)
+    }
+
+    fn stand_in(program: &str, id: &'static str, before: Before, args: &[&str], how: &str) -> Self {
         let own = std::env::current_exe().expect("its own path");
-        Self {
-            name: format!("the stand-in ({how})"),
-            id: "a",
-            before: Before::Used,
-            program: own.with_file_name("broken-writer"),
-            args: vec!["a".to_owned()],
-            input: None,
-            environment: Some(("BROKEN", how.to_owned())),
-            status: 0,
-        }
+        let name = format!("the stand-in ({how})");
+        let environment = Some(("BROKEN", how.to_owned()));
+        Self { name, program: own.with_file_name(program), environment, ..Self::new("card", id, before, args) }
     }
 
     /// Whether it starts an attempt.

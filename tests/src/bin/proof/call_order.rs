@@ -42,7 +42,9 @@ pub(crate) fn control(_: &Context) -> Outcome {
         ("no-fsync", "no fsync of the temporary file"),
         ("no-folder-fsync", "no fsync of the folder after the rename, before the answer"),
     ];
-    controlled(&broken, |mode| check(&Writer::broken(mode)).map(drop))
+    let writers = controlled(&broken, |mode| check(&Writer::broken(mode)).map(drop))?;
+    let broken = [("card-first", "rename of "), ("early-answer", "rename of "), ("no-folder-fsync", "no fsync of ")];
+    Ok(writers.and(controlled(&broken, |mode| check(&Writer::broken_filing(mode)).map(drop))?))
 }
 
 /// Returns how often the card was replaced; of filing away and deleting, how many steps they took.
@@ -86,14 +88,17 @@ impl Trace<'_> {
         self.calls.iter().position(is_answer).ok_or_else(|| "there is no answer".to_owned())
     }
 
-    /// Each of these calls comes once, in this order, and before the next one, or the answer, these folders are fsynced.
+    /// These calls come in this order, and before the next ones, or the answer, these folders are fsynced.
     fn in_steps(&self, steps: &[(&str, String, Vec<String>)]) -> Result<usize, String> {
         let answer = self.answer()?;
         let mut places = Vec::new();
         for (name, path, _) in steps {
-            match self.places(name, path)[..] {
-                [place] if places.last().is_none_or(|last| *last < place) && place < answer => places.push(place),
-                ref other => return Err(format!("{name} of {path} at {other:?}, after {places:?}, before {answer}")),
+            let found = self.places(name, path);
+            match (found.first(), found.last()) {
+                (Some(first), Some(last)) if places.last().is_none_or(|before| before < first) && *last < answer => {
+                    places.push(*last)
+                }
+                _ => return Err(format!("{name} of {path} at {found:?}, after {places:?}, before {answer}")),
             }
         }
         for (step, (name, path, folders)) in steps.iter().enumerate() {
@@ -119,7 +124,7 @@ impl Trace<'_> {
 
     fn deletes(&self, id: &str) -> Result<usize, String> {
         let archive = format!("{FOLDER}/archive");
-        // The logs go one by one; what counts is their folder, which is the last of them.
+        // The logs go one by one, by their folder's descriptor; the folder goes last.
         self.in_steps(&[
             ("unlinkat", format!("{archive}/logs/{id}"), vec![format!("{archive}/logs")]),
             ("unlink", format!("{archive}/history/{id}.jsonl"), vec![format!("{archive}/history")]),

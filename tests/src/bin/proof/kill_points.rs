@@ -29,13 +29,21 @@ pub(crate) fn run(_: &Context) -> Outcome {
     Ok(Passed::Done(format!("killed before {} system calls of {} writing commands", points.len(), writers.len())))
 }
 
-/// Stand-ins that tear the card or acknowledge too early.
+/// Stand-ins that tear the card or acknowledge too early; that show a task twice, lose it, or leave a part of it behind.
 pub(crate) fn control(_: &Context) -> Outcome {
     let broken = [("in-place", "is torn"), ("early-answer", "it was acknowledged and is not there")];
-    controlled(&broken, |mode| {
-        let writer = Writer::broken(mode);
-        sweep::each(&points_of(&writer)?, 1, |point| kill(&writer, point))
-    })
+    let writers = controlled(&broken, |mode| survives(&Writer::broken(mode)))?;
+    let broken = [
+        ("card-first", "the same command again does not finish it"),
+        ("copies", "is there twice"),
+        ("unlinks-first", "is neither the old one nor a new one"),
+        ("early-answer", "it was acknowledged and is not so"),
+    ];
+    Ok(writers.and(controlled(&broken, |mode| survives(&Writer::broken_filing(mode)))?))
+}
+
+fn survives(writer: &Writer) -> Result<(), String> {
+    sweep::each(&points_of(writer)?, 1, |point| kill(writer, point))
 }
 
 fn points_of(writer: &Writer) -> Result<Vec<Point>, String> {

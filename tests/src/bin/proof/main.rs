@@ -47,6 +47,16 @@ pub(crate) enum Passed {
     Skipped(String),
 }
 
+impl Passed {
+    /// Both of them: one that was skipped counts for both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Done(one), Self::Done(two)) => Self::Done(format!("{one}; {two}")),
+            (skipped @ Self::Skipped(_), _) | (_, skipped) => skipped,
+        }
+    }
+}
+
 /// The error is the first thing that was wrong, with what is needed to repeat it.
 pub(crate) type Outcome = Result<Passed, String>;
 
