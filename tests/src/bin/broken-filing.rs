@@ -16,9 +16,9 @@ const MODES: [&str; 6] = [
     "sound",
     // The card is moved before what belongs to it.
     "card-first",
-    // The card is copied, and then unlinked.
-    "copies",
-    // The card is unlinked, and then written.
+    // The card has its new name before it loses the old one.
+    "links",
+    // The card loses its old name before it has the new one.
     "unlinks-first",
     // The answer is printed before the card is moved.
     "early-answer",
@@ -71,14 +71,15 @@ impl Broken {
     fn card(&self, folder: &Path, id: &str) -> io::Result<()> {
         let name = format!("{id}.json");
         let (from, to) = (folder.join(&name), folder.join("archive").join(&name));
-        if self.is("copies") {
-            fs::copy(&from, &to)?;
+        if self.is("links") {
+            fs::hard_link(&from, &to)?;
             return fs::remove_file(&from);
         }
         if self.is("unlinks-first") {
-            let card = fs::read(&from)?;
+            let aside = to.with_extension("json.tmp");
+            fs::hard_link(&from, &aside)?;
             fs::remove_file(&from)?;
-            return fs::write(&to, card);
+            return fs::rename(&aside, &to);
         }
         self.rename(folder, "", &name)
     }

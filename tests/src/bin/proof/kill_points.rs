@@ -35,7 +35,7 @@ pub(crate) fn control(_: &Context) -> Outcome {
     let writers = controlled(&broken, |mode| survives(&Writer::broken(mode)))?;
     let broken = [
         ("card-first", "the same command again does not finish it"),
-        ("copies", "is there twice"),
+        ("links", "is there twice"),
         ("unlinks-first", "is neither the old one nor a new one"),
         ("early-answer", "it was acknowledged and is not so"),
     ];
