@@ -94,10 +94,9 @@ impl Trace<'_> {
         let mut places = Vec::new();
         for (name, path, _) in steps {
             let found = self.places(name, path);
-            match (found.first(), found.last()) {
-                (Some(first), Some(last)) if places.last().is_none_or(|before| before < first) && *last < answer => {
-                    places.push(*last)
-                }
+            let follow = |first: &usize| places.last().is_none_or(|before| before < first);
+            match (found.first().filter(|first| follow(first)), found.last()) {
+                (Some(_), Some(last)) if *last < answer => places.push(*last),
                 _ => return Err(format!("{name} of {path} at {found:?}, after {places:?}, before {answer}")),
             }
         }
