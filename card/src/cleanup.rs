@@ -6,28 +6,17 @@
 //! never followed: a link is removed, not what it points to.
 //!
 //! Somebody may put a link in the way between the look and the removal. So the removal opens each
-//! folder from the one before it, following nothing, from the root down: a link there is an error.
+//! folder from the one before it, following nothing, from the workspace or the temporary folder down:
+//! a link there is an error.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use nix::dir::Dir;
-use nix::errno::Errno;
-use nix::fcntl::{OFlag, open, openat};
-use nix::sys::stat::Mode;
-use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde_json::Value;
 use shared::document::Document;
+use shared::folder::{open_folder, open_in, remove_tree};
 use shared::store::Store;
-
-/// Folders in folders beyond this are not removed: each keeps one open.
-const DEPTH_MAX: usize = 200;
-/// Links aside, nothing is opened but folders.
-const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 /// Where paths may be removed, and what may not.
 #[derive(Debug)]
@@ -96,47 +85,13 @@ impl Cleanup {
         }
         if !dry_run {
             let (root, way) = inside;
-            let mut folder = open(root, FOLDER, Mode::empty())?;
+            let mut folder = open_folder(root)?;
             for part in way {
-                folder = openat(&folder, part, FOLDER, Mode::empty())?;
+                folder = open_in(&folder, part)?;
             }
-            remove_in(&folder, Path::new(name), 0)?;
+            remove_tree(&folder, name)?;
         }
         Ok(Removal::Removed)
-    }
-}
-
-/// Removes a name of a folder: first as a file or link, then as a folder.
-fn remove_in(folder: &OwnedFd, name: &Path, depth: usize) -> io::Result<()> {
-    let inner = match openat(folder, name, FOLDER, Mode::empty()) {
-        Ok(inner) => inner,
-        Err(Errno::ENOENT) => return Ok(()),
-        // A file or a link: neither is a folder that is followed into.
-        Err(Errno::ENOTDIR | Errno::ELOOP) => return gone(unlinkat(folder, name, UnlinkatFlags::NoRemoveDir)),
-        Err(error) => return Err(error.into()),
-    };
-    if depth == DEPTH_MAX {
-        return Err(io::Error::other(format!("more than {DEPTH_MAX} folders are in each other")));
-    }
-    // All names first: what a listing shows while it is removed from is not said.
-    let mut names = Vec::new();
-    for entry in Dir::from_fd(inner.as_fd().try_clone_to_owned()?)?.iter() {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    for name in names {
-        remove_in(&inner, Path::new(OsStr::from_bytes(name.to_bytes())), depth + 1)?;
-    }
-    gone(unlinkat(folder, name, UnlinkatFlags::RemoveDir))
-}
-
-/// Somebody else may be removing the same.
-fn gone(result: nix::Result<()>) -> io::Result<()> {
-    match result {
-        Err(Errno::ENOENT) => Ok(()),
-        result => Ok(result?),
     }
 }
 

@@ -65,8 +65,14 @@ fn fate(store: &Store, wanted: &Prune, waiting: &Waiting, id: &TaskId) -> Result
         Err(LoadError::Missing) => return Ok(Fate::Gone),
         loaded => loaded.map_err(|error| error.about(&format!("{id} in the archive")))?.1,
     };
-    if !matches!(store.load(id), Err(LoadError::Missing)) {
-        return Ok(Fate::Keep(("not_only_archived", "a card of this ID is also in the folder itself; look at both".to_owned())));
+    match store.load(id) {
+        Err(LoadError::Missing) => {}
+        Ok(_) => {
+            let detail = "a card of this ID is also in the folder itself; look at both";
+            return Ok(Fate::Keep(("not_only_archived", detail.to_owned())));
+        }
+        // Not knowing is no leave to delete.
+        Err(error) => return Err(error.about(id.as_str())),
     }
     if let Some(other) = waiting.get(id.as_str()) {
         return Ok(Fate::Keep(("awaited", format!("{other} depends on it"))));

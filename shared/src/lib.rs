@@ -4,7 +4,7 @@
 //! id  time                         values
 //! status  shape  card  document    a card as it is read, and as it is written
 //! entry  answer  progress          what a checkpoint records, and whether it is more than before
-//! lock  durable  history           files: exclusion, replacing, the audit trail
+//! lock  durable  history  folder   files: exclusion, replacing, the audit trail, trees
 //! interrupted                      calls that a signal cut short
 //! workspace  listing  read  store  where the cards are; list, load, create, update
 //! attempt  edit                    the cookie of an attempt, fencing by it, and fenced edits
@@ -29,6 +29,7 @@ pub mod edit;
 pub mod entry;
 pub mod exit;
 pub mod facts;
+pub mod folder;
 pub mod history;
 pub mod id;
 mod interrupted;

@@ -17,6 +17,7 @@ use std::time::SystemTime;
 
 use nix::unistd::Pid;
 
+use crate::folder;
 use crate::interrupted::again;
 use crate::leader;
 use crate::lock;
@@ -172,14 +173,11 @@ fn make_locked(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Those of listing; a folder that is not there has none.
 pub fn logged_attempts(folder: &Path) -> io::Result<Vec<u64>> {
-    let entries = match again(|| fs::read_dir(folder)) {
+    let names = match folder::open_folder(folder).and_then(|folder| folder::names(&folder)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
+        names => names?,
     };
-    let mut numbers = Vec::new();
-    for entry in entries {
-        numbers.extend(entry?.file_name().to_str().and_then(attempt_of));
-    }
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| attempt_of(name.to_str()?)).collect();
     numbers.sort_unstable();
     numbers.dedup();
     Ok(numbers)

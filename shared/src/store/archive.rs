@@ -23,8 +23,8 @@ use crate::card::Card;
 use crate::document::Document;
 use crate::durable::{self, ReplaceError, sync_folder};
 use crate::exit::{Error, Exit, cause};
+use crate::folder::{names, open_folder, remove_tree};
 use crate::id::TaskId;
-use crate::interrupted::again;
 use crate::listing::Listing;
 use crate::read::LoadError;
 
@@ -103,20 +103,14 @@ impl Store {
     /// `Io` when the outbox cannot be listed.
     pub fn is_untold(&self, id: &TaskId) -> Result<bool, Error> {
         let folder = self.folder.join(".outbox");
-        let failed = |error: &io::Error| Error::io(format!("cannot list {}: {}", folder.display(), cause(error)));
-        let entries = match again(|| fs::read_dir(&folder)) {
+        let names = match open_folder(&folder).and_then(|folder| names(&folder)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            entries => entries.map_err(|error| failed(&error))?,
+            names => names.map_err(|error| Error::io(format!("cannot list {}: {}", folder.display(), cause(&error))))?,
         };
-        for entry in entries {
-            let name = entry.map_err(|error| failed(&error))?.file_name();
-            // An ID may have dots; the attempt's number has none.
-            let parts = name.to_str().and_then(|name| name.rsplit_once('.'));
-            if parts.is_some_and(|(task, attempt)| task == id.as_str() && attempt.bytes().all(|byte| byte.is_ascii_digit())) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        // An ID may have dots; the attempt's number has none.
+        let parts = names.iter().filter_map(|name| name.to_str()?.rsplit_once('.'));
+        let is_its = |(task, attempt): (&str, &str)| task == id.as_str() && attempt.bytes().all(|byte| byte.is_ascii_digit());
+        Ok(parts.into_iter().any(is_its))
     }
 }
 
@@ -163,8 +157,8 @@ impl Held<'_> {
             Error::io(format!("cannot delete {id} from the archive: {what}: {}; try again", cause(error)))
         };
         let (history, logs) = (archive.join(HISTORY), archive.join(LOGS));
-        let removed = unless_absent(fs::remove_dir_all(logs.join(id.as_str())));
-        removed.and_then(|gone| if gone { sync_folder(&logs) } else { Ok(()) }).map_err(|error| failed("its logs", &error))?;
+        let removed = unless_absent(open_folder(&logs).and_then(|logs| remove_tree(&logs, id.as_str().as_ref())));
+        removed.and_then(|there| if there { sync_folder(&logs) } else { Ok(()) }).map_err(|error| failed("its logs", &error))?;
         let removed = unless_absent(fs::remove_file(history.join(format!("{id}.jsonl"))));
         removed
             .and_then(|gone| if gone { sync_folder(&history) } else { Ok(()) })
@@ -185,8 +179,7 @@ impl Held<'_> {
             return rename(&from, &to);
         }
         // Both are there after a power cut, or when somebody brought back a part by hand.
-        for entry in again(|| fs::read_dir(&from))? {
-            let name = entry?.file_name();
+        for name in names(&open_folder(&from)?)? {
             fs::rename(from.join(&name), to.join(&name))?;
         }
         sync_folder(&to)?;
