@@ -11,6 +11,7 @@ use shared::policy::Policy;
 
 use crate::archive::Archive;
 use crate::export::Export;
+use crate::field::Field;
 use crate::import::Import;
 use crate::prune::Prune;
 use crate::report::{Asked, Monitor, Report};
@@ -27,6 +28,7 @@ const HELP: &str = include_str!("../help.txt");
 pub(crate) enum Verb {
     Create(Box<Create>),
     Show(Show),
+    Field(Field),
     List(Filter),
     Log(TaskId),
     Decide(Box<Decision>),

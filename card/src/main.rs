@@ -11,6 +11,7 @@ mod cleanup;
 mod create;
 mod decide;
 mod export;
+mod field;
 mod import;
 mod policies;
 mod prune;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     cli::run("card", || match args::parse(lexopt::Parser::from_env())? {
         Parsed::Print(text) => cli::print_help(&text),
         Parsed::Run((_, Verb::Schema)) => cli::print(schema::SCHEMA),
+        Parsed::Run((common, Verb::Field(wanted))) => field::print(&common, &wanted),
         Parsed::Run((common, Verb::Report(wanted))) => report::report(&common, &wanted),
         Parsed::Run((common, verb)) => {
             let (store, place) = common.open()?;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
                 Verb::Ask(wanted) => report::ask(&store, &wanted),
                 Verb::Monitor(wanted) => report::monitor(&store, &common, &wanted),
                 Verb::Report(wanted) => report::report(&common, &wanted),
+                Verb::Field(wanted) => field::print(&common, &wanted),
             }
         }
     })

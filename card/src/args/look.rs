@@ -5,6 +5,7 @@ use shared::cli::{self, set_id, text};
 use shared::exit::Error;
 
 use super::{Answer, Filter, Format, HELP, Line, Show, Verb};
+use crate::field::Field;
 use crate::report::{Asked, Form, Format as ReportFormat, Language, Monitor, Report};
 
 const REFRESH_IS_OF_HTML: &str = "report: --refresh is of --format html";
@@ -33,10 +34,13 @@ pub(super) fn list(line: &mut Line) -> Result<Answer, Error> {
 pub(super) fn show(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let (mut id, mut wanted) = (None, None);
+    let (mut from_stdin, mut field) = (false, None);
     while let Some(arg) = parser.next()? {
         match arg {
+            Value(word) if word == "-" => from_stdin = true,
             Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
             Value(word) => set_id(&mut id, &word.string()?)?,
+            Long("field") => field = Some(text(parser, "field")?),
             Long("format") => wanted = Some(format(&text(parser, "format")?, "json")?),
             Long("workspace") => common.workspace = Some(parser.value()?.into()),
             Long("now") => common.now = Some(cli::time(parser, "now")?),
@@ -45,8 +49,13 @@ pub(super) fn show(line: &mut Line) -> Result<Answer, Error> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let id = id.ok_or_else(|| Error::usage("show: say which task"))?;
-    Ok(Answer::Verb(Verb::Show(Show { id, format: wanted })))
+    match (id, from_stdin, field) {
+        (Some(_), true, _) => Err(Error::usage("show: a task or -, not both")),
+        (None, true, None) => Err(Error::usage("show -: say which --field")),
+        (None, false, _) => Err(Error::usage("show: say which task")),
+        (of, _, Some(path)) => Ok(Answer::Verb(Verb::Field(Field { of, path, format: wanted }))),
+        (Some(id), false, None) => Ok(Answer::Verb(Verb::Show(Show { id, format: wanted }))),
+    }
 }
 
 pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
