@@ -51,12 +51,14 @@ bench:
 	$(CARGO) build --release --locked --workspace --exclude tests --bins
 	$(CARGO) run --release --locked --quiet --package tests --bin bench
 
+ADAPTERS = heartbeat-install/assets/run-ended heartbeat-install/assets/adapters/*.sh
+
 # What needs a tool that is not there says so and goes on.
 check:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
-	@if command -v shellcheck >/dev/null; then echo shellcheck $(SCRIPTS); shellcheck -s sh $(SCRIPTS) && \
+	@if command -v shellcheck >/dev/null; then echo shellcheck $(SCRIPTS) $(ADAPTERS); shellcheck -s sh $(SCRIPTS) $(ADAPTERS) && \
 	shellcheck -s bash completions/task-recovery.bash; \
 	else echo 'check: shellcheck is not installed: the shell scripts were not checked'; fi
 	@if command -v mandoc >/dev/null; then echo mandoc -Tlint $(MANUALS); mandoc -Tlint -W warning $(MANUALS); \

@@ -183,6 +183,10 @@ rc=$?
 case $(value "$answer" status) in
 ok)
     forget
+    if [ "$(value "$answer" result.meta.aborted)" = true ]; then
+        look
+        respect
+    fi
     judge
     ;;
 timeout)

@@ -221,27 +221,30 @@ seconds_until_reset() {
             rest = after("resets_at\"?[: ]+"); if (hit && rest + 0 > 1000000000) tell(rest + 0 - unix)
             rest = after("(try again|available again|available|resets?|retry) in "); if (hit && span(rest) > 0) tell(span(rest))
 
-            rest = after("(try again|available again|available|resets?|will reset|access|retry after)( at| on)? +")
-            if (!hit) exit
-            if (match(rest, /^[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/)) {
-                s = substr(rest, RLENGTH + 1); sub(/^(t| at | )/, "", s)
-                at = of_day(s); if (at < 0) at = 0
-                tell((day(substr(rest, 1, 4) + 0, substr(rest, 6, 2) + 0, substr(rest, 9, 2) + 0) - today) * 86400 + at - now)
+            # Such words can stand elsewhere in the text, too: the first with a time after it counts.
+            for (;;) {
+                rest = after("(try again|available again|available|resets?|will reset|regain access|retry after)( at| on)? +")
+                if (!hit) exit
+                if (match(rest, /^[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]/)) {
+                    s = substr(rest, RLENGTH + 1); sub(/^(t| at | )/, "", s)
+                    at = of_day(s); if (at < 0) at = 0
+                    tell((day(substr(rest, 1, 4) + 0, substr(rest, 6, 2) + 0, substr(rest, 9, 2) + 0) - today) * 86400 + at - now)
+                }
+                if (match(rest, /^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* [0-9]+(st|nd|rd|th)?/)) {
+                    date = substr(rest, 1, RLENGTH); s = substr(rest, RLENGTH + 1)
+                    month = (index("janfebmaraprmayjunjulaugsepoctnovdec", substr(date, 1, 3)) + 2) / 3
+                    sub(/^[a-z]+ /, "", date)
+                    year = c[1]
+                    if (match(s, /^,? [0-9][0-9][0-9][0-9]/)) { year = substr(s, RLENGTH - 3, 4) + 0; s = substr(s, RLENGTH + 1) }
+                    else if (day(year, month, date + 0) < today - 180) year++
+                    at = of_day(s); if (at < 0) at = 0
+                    tell((day(year, month, date + 0) - today) * 86400 + at - now)
+                }
+                tomorrow = sub(/^tomorrow */, "", rest)
+                at = of_day(rest)
+                if (at < 0) { text = rest; continue }
+                # A time that has just gone by is not tomorrow.
+                tell(tomorrow ? 86400 + at - now : at > now ? at - now : now - at < 600 ? 0 : at - now + 86400)
             }
-            if (match(rest, /^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* [0-9]+(st|nd|rd|th)?/)) {
-                date = substr(rest, 1, RLENGTH); s = substr(rest, RLENGTH + 1)
-                month = (index("janfebmaraprmayjunjulaugsepoctnovdec", substr(date, 1, 3)) + 2) / 3
-                sub(/^[a-z]+ /, "", date)
-                year = c[1]
-                if (match(s, /^,? [0-9][0-9][0-9][0-9]/)) { year = substr(s, RLENGTH - 3, 4) + 0; s = substr(s, RLENGTH + 1) }
-                else if (day(year, month, date + 0) < today - 180) year++
-                at = of_day(s); if (at < 0) at = 0
-                tell((day(year, month, date + 0) - today) * 86400 + at - now)
-            }
-            tomorrow = sub(/^tomorrow */, "", rest)
-            at = of_day(rest)
-            if (at < 0) exit
-            # A time that has just gone by is not tomorrow.
-            tell(tomorrow ? 86400 + at - now : at > now ? at - now : now - at < 600 ? 0 : at - now + 86400)
         }'
 }
