@@ -197,7 +197,6 @@ fn the_record_is_in_a_private_file_that_goes_and_the_options_become_arguments() 
         "0",
         "--cooldown-seconds",
         "0.5",
-        "--no-non-action",
         "--intent-phrase",
         "on it",
         "--intent-phrase",

@@ -46,24 +46,30 @@ forget() {
 # The session in OpenClaw's list: its status and when it last changed. The list
 # can be read while the Gateway is down.
 look() {
-    state='' updated_ms=0 index=0
+    state='' updated_ms=0 listed_id='' index=0
     sessions=$("$openclaw" sessions --json --active 10080) || return 0
     while :; do
         this=$(value "$sessions" "sessions.$index.key")
         [ -n "$this" ] || return 0
-        if [ "$this" = "$key" ] || [ "$(value "$sessions" "sessions.$index.sessionId")" = "$id" ]; then
+        listed_id=$(value "$sessions" "sessions.$index.sessionId")
+        if [ "$this" = "$key" ] || { [ -z "$key" ] && [ "$listed_id" = "$id" ]; }; then
             state=$(value "$sessions" "sessions.$index.status")
             updated_ms=$(value "$sessions" "sessions.$index.updatedAt")
             : "${updated_ms:=0}"
             key=$this
             return 0
         fi
+        listed_id=''
         index=$((index + 1))
     done
 }
 
 # Ends this attempt if the session is not to be touched.
 respect() {
+    # A card that an ended run made is about that conversation; one that somebody else made is about the work.
+    if [ -n "$id" ] && [ -n "$listed_id" ] && [ "$listed_id" != "$id" ] && [ "$(field metadata.openclaw.made_by)" = import ]; then
+        person session_reset "session $key was reset: what goes by that name now knows nothing of the task"
+    fi
     case $state in
     running) later 60 "session $key is running" ;;
     killed)
@@ -74,8 +80,28 @@ respect() {
     esac
 }
 
-# A turn that ended well for OpenClaw: whether its work did, too. The programs
-# decide that, from the same record that the plugin makes.
+# Tells the programs how a turn ended, as the plugin does for every other: what
+# it means is decided in one place, and each run is taken once, whoever tells it
+# first. $1: the fields of the record that only this end has.
+tell() {
+    printf '{"session_key":%s,"session_id":%s,"trigger":"user","ended_at":"%s",%s}\n' \
+        "$(json_text "$key")" "$(json_text "${listed_id:-$id}")" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$1" |
+        "$TASK_BIN/card" import --from openclaw-run - >/dev/null
+}
+
+# A turn that timed out, or failed with this error.
+timed_out() {
+    forget
+    tell "\"run_id\":$(value_json "$answer" runId),\"success\":false,\"failure_kind\":\"timeout\",\"error\":$(json_text "$1")"
+    failed "llm_timeout: $1"
+}
+broke() {
+    forget
+    tell "\"run_id\":$(value_json "$answer" runId),\"success\":false,\"stop_reason\":\"error\",\"error\":$(json_text "$1")"
+    ended_in_error "$1"
+}
+
+# A turn that ended well for OpenClaw: whether its work did, too.
 judge() {
     stand
     history=$("$openclaw" gateway call chat.history --params "{\"sessionKey\":$(json_text "$key"),\"limit\":50}" --json) || history='{}'
@@ -98,26 +124,28 @@ judge() {
         index=$((index + 1))
     done
     if [ "$stop" = null ]; then
-        # No Gateway to ask: what openclaw agent said has to do.
+        # No Gateway to ask: what openclaw agent said has to do. Of tools it tells too little.
         stop=$(value_json "$answer" result.meta.stopReason)
         final=$(value_json "$answer" result.payloads.-1.text)
-        run=$(value_json "$answer" runId)
+        calls=null
     fi
-    record=$(printf '{"session_key":%s,"session_id":%s,"run_id":%s,"trigger":"user","success":true,"stop_reason":%s,"tool_calls":%s,"last_tool":%s,"final_text":%s,"ended_at":"%s"}' \
-        "$(json_text "$key")" "$(json_text "$id")" "$run" "$stop" "$calls" "$tool" "$final" "$(date -u +%Y-%m-%dT%H:%M:%SZ)")
-    printf '%s\n' "$record" | "$TASK_BIN/card" import --from openclaw-run - >/dev/null || failed 'the end of the turn could not be recorded'
+    [ "$run" != null ] || run=$(value_json "$answer" runId)
+    tell "\"run_id\":$run,\"success\":true,\"stop_reason\":$stop,\"tool_calls\":$calls,\"last_tool\":$tool,\"final_text\":$final" ||
+        failed 'the end of the turn could not be recorded'
     stand
-    # Neither finished nor cut, as far as anybody can tell.
+    # The card is open. Either the turn was cut, or the session goes on when it likes.
+    reason=$(value "$now" metadata.openclaw.reason)
+    [ -z "$reason" ] || failed "$reason: $(value "$now" metadata.openclaw.last_tool) $final"
     handed_over
 }
 
 # Ends this attempt as the card stands, once it no longer says "running": the
-# session itself, or the plugin, has told how the turn ended.
+# session itself has said how the task stands, or a clean end has completed it.
 stand() {
     now=$("$TASK_BIN/card" show "$TASK_ID")
     case $(value "$now" status) in
     running | pending) ;;
-    stalled) failed "$(value "$now" outcome.kind): $(value "$now" outcome.detail)" ;;
+    stalled) failed "the session left the task stalled" ;;
     *) exit 0 ;;
     esac
 }
@@ -126,7 +154,7 @@ stand() {
 # exit status is in the text.
 last_tool() {
     text=$(value "$history" "$1.content.-1.text")
-    code=$(printf '%s\n' "$text" | sed -n 's/^(Command exited with code \([0-9]\{1,3\}\))$/\1/p' | tail -n 1)
+    code=$(printf '%s\n' "$text" | LC_ALL=C sed -n 's/^(Command exited with code \([0-9]\{1,3\}\))$/\1/p' | tail -n 1)
     error=null
     [ "$(value "$history" "$1.isError")" != true ] || error=$(value_json "$history" "$1.content.-1.text")
     printf '{"name":%s,"error":%s,"exit_code":%s}' "$(value_json "$history" "$1.toolName")" "$error" "${code:-null}"
@@ -145,9 +173,12 @@ unknown() {
 after() {
     [ "$updated_ms" -gt "$1" ] || return 0
     case $state in
-    done) forget; judge ;;
-    failed) forget; failed "llm_error: the turn that was begun failed" ;;
-    timeout) forget; failed "llm_timeout: the turn that was begun timed out" ;;
+    done)
+        forget
+        judge
+        ;;
+    failed) broke 'the turn that was begun failed' ;;
+    timeout) timed_out 'the turn that was begun timed out' ;;
     esac
 }
 
@@ -191,8 +222,7 @@ ok)
     ;;
 timeout)
     # One version exits with 0 all the same.
-    forget
-    failed "llm_timeout: $(value "$answer" result.payloads.-1.text)"
+    timed_out "$(value "$answer" result.payloads.-1.text)"
     ;;
 esac
 error=$(value "$answer" error.message)
@@ -205,7 +235,6 @@ case $error in
     ;;
 esac
 if [ "$(value "$answer" origin)" = gateway ] && [ -n "$(value "$answer" runId)" ]; then
-    forget
-    ended_in_error "$error"
+    broke "$error"
 fi
 unknown "${error:-openclaw agent ended with exit status $rc}"

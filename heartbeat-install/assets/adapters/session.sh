@@ -142,6 +142,12 @@ prompt() {
     [ "${#artifacts}" -le 8192 ] || artifacts="$TASK_BIN/card show $TASK_ID --field artifacts"
     kind=$(field outcome.kind)
     detail=$(field outcome.detail)
+    # Of later attempts the outcome tells less than what the run itself ended in.
+    reason=$(field metadata.openclaw.reason)
+    if [ -n "$reason" ] && [ "$reason" != "$kind" ]; then
+        kind=$reason
+        detail=$(field metadata.openclaw.last_tool)
+    fi
     printf '%s\n' "$own" |
         P_task_id=$TASK_ID P_bin=$TASK_BIN P_title=$(field title) P_phase=${TASK_PHASE:--} \
             P_reason="${kind:--}${detail:+: $detail}" P_artifacts=${artifacts:--} \

@@ -131,7 +131,7 @@ async function tell(api, options, run) {
     // A file, because a command line can be read by everyone on the machine.
     folder = await mkdtemp(join(tmpdir(), "task-recovery-"));
     const file = join(folder, "run.json");
-    await writeFile(file, JSON.stringify(record(run)) + "\n", { mode: 0o600 });
+    await writeFile(file, JSON.stringify(recordFor(options, run)) + "\n", { mode: 0o600 });
     const ran = await api.runtime.system.runCommandWithTimeout([command, ...argumentsOf(options), file], {
       timeoutMs: COMMAND_TIMEOUT_MS,
     });
@@ -143,9 +143,15 @@ async function tell(api, options, run) {
   }
 }
 
+// Only a run that is known to have called nothing can be one of words without
+// action: without nonAction that is not told.
+function recordFor(options, run) {
+  const { tool_calls, ...others } = record(run);
+  return options.nonAction === false && tool_calls === 0 ? others : { ...others, tool_calls };
+}
+
 function argumentsOf(options) {
   const args = ["--max-retries", String(options.maxAutoResumes), "--cooldown-seconds", String(options.cooldownMs / 1000)];
-  if (options.nonAction === false) args.push("--no-non-action");
   for (const phrase of options.intentPhrases ?? []) args.push("--intent-phrase", phrase);
   return args;
 }
