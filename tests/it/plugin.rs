@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tests::{Ran, Workspace, has_tool, root, skip, word};
+use tests::{Ran, Workspace, eventually, has_tool, root, skip, word};
 
 use crate::installed::{asset, install};
 
@@ -43,12 +43,12 @@ fn replay<'a>(workspace: &'a Workspace, folder: &Path, streams: &[&str], more: &
     let events: Vec<PathBuf> = streams.iter().map(|name| fixture(&format!("events/{name}.jsonl"))).collect();
     let mut wanted = json!({"plugin": folder.join("plugins/task-recovery/index.js"), "workspace": folder, "events": events});
     wanted.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let mut command = workspace.command("card");
-    command = {
+    let mut command = {
         let mut node = std::process::Command::new("node");
-        node.env_clear().current_dir(folder).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let mut folders: Vec<PathBuf> = more["path"].as_str().map(PathBuf::from).into_iter().collect();
+        folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        node.env_clear().current_dir(folder).env("PATH", std::env::join_paths(folders).unwrap());
         node.env("HOME", workspace.path("home")).env("TMPDIR", workspace.path("tmp"));
-        drop(command);
         node
     };
     std::fs::create_dir_all(workspace.path("tmp")).unwrap();
@@ -213,6 +213,102 @@ fn the_record_is_in_a_private_file_that_goes_and_the_options_become_arguments() 
     for config in [json!({"denySessions": ["agent.main.hang", "main", "agent:main:han"]})] {
         replay(&workspace, &folder, &["model-timeout"], &json!({"config": config})).ok().one();
     }
+}
+
+/// The milliseconds of now: what ended a day ago is nobody's business any more.
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    since.as_secs() * 1000
+}
+
+fn cards(folder: &Path) -> Vec<Value> {
+    let entries = std::fs::read_dir(folder.join("data/task-runs")).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn what_the_programs_make_of_each_stream() {
+    if !has_node() {
+        return;
+    }
+    for (stream, with_card, expected) in [
+        ("model-timeout", false, json!(["stalled", "llm_timeout"])),
+        ("http-500-retried", false, json!(["stalled", "llm_error"])),
+        ("tool-throws", false, json!(["stalled", "tool_failure"])),
+        ("command-exit-nonzero", false, json!(["stalled", "tool_failure"])),
+        ("words-without-action", true, json!(["stalled", "non_action"])),
+        ("words-without-action-zh", true, json!(["stalled", "non_action"])),
+        ("words-without-action", false, Value::Null),
+        ("tool-throws-then-succeeds", false, Value::Null),
+        ("command-exit-zero", false, Value::Null),
+        ("long-answer", false, Value::Null),
+        ("heartbeat", false, Value::Null),
+        ("stopped-by-a-person", false, Value::Null),
+        // Their open card stays as it is.
+        ("tool-throws-then-succeeds", true, json!(["running", null])),
+        ("long-answer", true, json!(["running", null])),
+        ("heartbeat", true, json!(["running", null])),
+        ("stopped-by-a-person", true, json!(["running", null])),
+    ] {
+        let workspace = Workspace::new();
+        let folder = place(&workspace);
+        if with_card {
+            let events = std::fs::read_to_string(fixture(&format!("events/{stream}.jsonl"))).unwrap();
+            let first: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+            let card = json!({"schema_version": 1, "revision": 1, "task_id": "own", "task_type": "t", "title": "T", "status": "running",
+                              "phase": "watch", "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+                              "metadata": {"openclaw": {"session_key": first["event"]["sessionKey"]}}});
+            std::fs::write(folder.join("data/task-runs/own.json"), card.to_string()).unwrap();
+        }
+        let more = json!({"run": true, "ends_at": now_ms(), "config": {"maxAutoResumes": 0}});
+        let ran = replay(&workspace, &folder, &[stream], &more);
+        ran.ok().is_quiet();
+        let made = cards(&folder);
+        let told = match made.as_slice() {
+            [] => Value::Null,
+            [card] => json!([card["status"], card["outcome"]["kind"]]),
+            _ => panic!("{made:#?}"),
+        };
+        assert_eq!(told, expected, "{stream}, with a card: {with_card}: {made:#?}\n{ran}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_is_continued_and_completes_its_card() {
+    if !has_node() {
+        return;
+    }
+    let workspace = Workspace::new();
+    let folder = place(&workspace);
+    let templates = folder.join("templates/task-recovery");
+    std::fs::create_dir_all(&templates).unwrap();
+    for name in ["session.sh", "openclaw_session.sh", "resume-prompt.en.txt", "resume-prompt.zh.txt"] {
+        workspace.write(word(&templates.join(name)), &asset(&format!("adapters/{name}")));
+    }
+    // OpenClaw, as it answers when the second try goes well.
+    let answers = root().join("tests/fixtures/openclaw/answers");
+    let openclaw = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{}'\ncase $1 in\nsessions) echo '{{\"sessions\":[]}}' ;;\nagent) cat '{}' ;;\n*) echo '{{}}' ;;\nesac\n",
+        word(&workspace.path("calls")),
+        word(&answers.join("agent-ok.2026.9.6.json")),
+    );
+    std::fs::create_dir_all(workspace.path("programs")).unwrap();
+    workspace.write("programs/openclaw", &openclaw);
+    let config = json!({"cooldownMs": 0});
+    let more = json!({"run": true, "ends_at": now_ms(), "config": config, "path": workspace.path("programs")});
+    replay(&workspace, &folder, &["tool-throws"], &more).ok().is_quiet();
+    // The Gateway's part is over here: the attempt goes on by itself.
+    eventually("the session was continued", || cards(&folder).iter().all(|card| card["status"] == "completed"));
+    let made = cards(&folder);
+    assert_eq!((made.len(), &made[0]["attempt"]), (1, &json!(1)), "{made:#?}");
+    let calls = std::fs::read_to_string(workspace.path("calls")).unwrap();
+    assert!(calls.contains("agent --session-key agent:main:task -m [task-recovery] Your work"), "{calls}");
+    assert!(calls.contains("Why it stopped: tool_failure: send_alert: connect ECONNREFUSED 10.0.0.7:443"), "{calls}");
+    // The news of how it ended is left for a pass, which tells people.
+    eventually("the news are there", || {
+        folder.join("data/task-runs/.outbox").read_dir().is_ok_and(|mut news| news.next().is_some())
+    });
 }
 
 #[test]

@@ -343,6 +343,108 @@ fn what_is_not_there_is_a_persons_to_put_right() {
     }
 }
 
+/// A card that an ended run made: its work is that session's own.
+fn made_by_import() -> Value {
+    json!({"openclaw": {"session_key": KEY, "session_id": "s-1", "made_by": "import", "reason": "llm_timeout", "run_id": "id-0"}})
+}
+
+/// The session's messages, as recorded, with other last words.
+fn history(words: &str) -> String {
+    let path = root().join("tests/fixtures/openclaw/answers/history-words-without-action.json");
+    let mut history: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    history["messages"][1]["content"][0]["text"] = words.into();
+    history.to_string()
+}
+
+#[test]
+fn a_turn_that_ends_well_completes_what_an_ended_run_made() {
+    for version in ["2026.9.6", "2026.7.35"] {
+        for (history, rc) in [(history("All 90 lines are done."), 0), ("{\"ok\":false}".to_owned(), 1)] {
+            let bench = Bench::openclaw();
+            bench.put(json!({ "metadata": made_by_import() }));
+            bench.answers("agent", &format!("agent-ok.{version}.json"), 0);
+            bench.says("gateway", &history, rc);
+            let ran = bench.resume();
+            assert_eq!(ran.ok().one()["outcome"], "completed", "{version}: {}", bench.stderr());
+            assert_eq!(bench.card()["status"], "completed");
+        }
+    }
+    // Somebody else's card is about more than one turn: that the turn ended says nothing of it.
+    let bench = Bench::openclaw();
+    bench.answers("agent", "agent-ok.2026.9.6.json", 0);
+    bench.says("gateway", &history("All 90 lines are done."), 0);
+    assert_eq!(bench.outcome(), "handed_over", "{}", bench.stderr());
+    assert_eq!(bench.card()["status"], "running");
+}
+
+#[test]
+fn a_turn_that_openclaw_calls_good_may_have_been_cut_all_the_same() {
+    for (version, name, history, reason) in [
+        ("2026.9.6", "agent-command-exit-nonzero", "history-command-exit-nonzero.json", "tool_failure"),
+        ("2026.7.35", "agent-command-exit-nonzero", "history-command-exit-nonzero.json", "tool_failure"),
+        ("2026.9.6", "agent-words-without-action", "history-words-without-action.json", "non_action"),
+    ] {
+        let bench = Bench::openclaw();
+        bench.put(json!({ "metadata": made_by_import() }));
+        bench.answers("gateway", history, 0);
+        // Each turn has an ID of its own.
+        for attempt in 1..=3 {
+            let path = root().join(format!("tests/fixtures/openclaw/answers/{name}.{version}.json"));
+            let run = format!("id-{attempt}0");
+            bench.says("agent", &fs::read_to_string(path).unwrap().replace("\"id-1\"", &format!("{run:?}")), 0);
+            let path = root().join("tests/fixtures/openclaw/answers").join(history);
+            bench.says("gateway", &fs::read_to_string(path).unwrap().replace("\"id-1\"", &format!("{run:?}")), 0);
+            let ran = bench.resume();
+            ran.ok();
+            assert!(bench.stderr().contains(reason), "{name}: {} {ran}", bench.stderr());
+            let card = bench.card();
+            assert_eq!((&card["outcome"]["kind"], &card["retry_count"]), (&json!("failed"), &json!(attempt)), "{card:#}");
+            assert_eq!(card["metadata"]["openclaw"]["reason"], reason);
+        }
+        // The next prompt told of it, and there is no fourth.
+        assert!(bench.calls().iter().any(|call| call.contains(&format!("Why it stopped: {reason}"))), "{:#?}", bench.calls());
+        assert_eq!(bench.card()["attention"]["reason"], "retries_exhausted");
+        assert_eq!(bench.sent(), 3);
+    }
+}
+
+#[test]
+fn the_session_itself_may_say_how_the_task_stands() {
+    for (verb, status) in [("complete", "completed"), ("fail", "failed"), ("block", "needs_attention")] {
+        let bench = Bench::openclaw();
+        bench.put(json!({ "metadata": made_by_import() }));
+        bench.answers("agent", "agent-ok.2026.9.6.json", 0);
+        bench.says("gateway", &history("All 90 lines are done."), 0);
+        let says = format!("\"$TASK_BIN/card\" {verb} \"$TASK_ID\" >/dev/null\n");
+        fs::write(bench.workspace.path("stand-in/agent.sh"), says).unwrap();
+        bench.resume().ok();
+        assert_eq!(bench.card()["status"], status, "{}", bench.stderr());
+    }
+}
+
+#[test]
+fn a_turn_that_ended_unseen_is_judged_and_not_begun_again() {
+    let bench = Bench::openclaw();
+    bench.put(json!({ "metadata": made_by_import() }));
+    bench.says("agent", "", 137);
+    bench.meanwhile("agent", "running", LATE);
+    assert_eq!(bench.outcome(), "postponed");
+    bench.session("done", LATE);
+    bench.says("gateway", &history("All 90 lines are done."), 0);
+    bench.resume().ok();
+    assert_eq!((bench.card()["status"].clone(), bench.sent()), (json!("completed"), 1), "{}", bench.stderr());
+}
+
+#[test]
+fn a_session_that_was_reset_is_another_one() {
+    let bench = Bench::openclaw();
+    let mut metadata = made_by_import();
+    metadata["openclaw"]["session_id"] = "s-0".into();
+    bench.put(json!({ "metadata": metadata }));
+    assert_eq!(bench.outcome(), "needs_attention");
+    assert_eq!((&bench.card()["attention"]["reason"], bench.sent()), (&json!("session_reset"), 0));
+}
+
 /// Of `claude -p --output-format json`.
 fn claude(is_error: bool, subtype: &str, result: &str) -> String {
     json!({"type": "result", "subtype": subtype, "is_error": is_error, "duration_ms": 10, "num_turns": 2, "result": result,
