@@ -456,8 +456,9 @@ fn claude(is_error: bool, subtype: &str, result: &str) -> String {
 fn claude_goes_on_with_its_session_in_its_folder() {
     let bench = Bench::new("claude_session.sh", json!({}));
     let folder = bench.workspace.path("it's in here");
-    let session = json!({"session_id": "c-1", "cwd": folder, "args": ["--allowedTools", "Bash(git *)", "$(touch x)"]});
-    bench.put(json!({"metadata": {"claude": session, "resume_prompt": "Go on with {{phase}}"}}));
+    // As "card create --meta" writes them.
+    bench.put(json!({"metadata": {"claude_session_id": "c-1", "claude_cwd": folder,
+                     "claude_args": "[\"--allowedTools\", \"Bash(git *)\", \"$(touch x)\"]", "resume_prompt": "Go on with {{phase}}"}}));
     bench.says("claude", &format!("warning: something\n{}\n", claude(false, "success", "All 90 lines are done.")), 0);
     assert_eq!(bench.outcome(), "completed", "{}", bench.stderr());
     let card = bench.card();
@@ -469,7 +470,7 @@ fn claude_goes_on_with_its_session_in_its_folder() {
     assert_eq!(bench.workspace.lines("stand-in/prompt"), ["Go on with watch"]);
     assert_eq!(bench.workspace.lines("stand-in/folder"), [word(&folder)]);
 
-    let open = json!({"claude": {"session_id": "c-1", "completes": "card"}, "claude_session_id": "c-3"});
+    let open = json!({"claude_session_id": "c-3", "claude_completes": "card"});
     bench.put(json!({ "metadata": open }));
     assert_eq!(bench.outcome(), "no_progress");
     assert!(bench.calls().pop().unwrap().contains("[--resume] [c-3]"));
@@ -530,7 +531,7 @@ fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
             ("claude", text.to_owned()),
             ("codex", format!("Error: {text}")),
         ] {
-            let bench = Bench::new(&format!("{name}_session.sh"), json!({ name: {"session_id": "x-1"} }));
+            let bench = Bench::new(&format!("{name}_session.sh"), json!({ format!("{name}_session_id"): "x-1" }));
             bench.workspace.write("programs/date", date);
             bench.says(name, &answer, 1);
             assert_eq!(bench.outcome(), outcome, "{name}: {answer}: {}", bench.stderr());
@@ -559,19 +560,19 @@ fn codex_goes_on_with_its_session() {
         ];
         lines.iter().map(|line| format!("{line}\n")).collect::<String>()
     };
-    bench.put(json!({"metadata": {"codex": {"session_id": "x-1", "args": ["--skip-git-repo-check"]}, "resume_prompt": "Go on"}}));
+    bench.put(json!({"metadata": {"codex_session_id": "x-1", "codex_args": ["--skip-git-repo-check"], "resume_prompt": "Go on"}}));
     bench.says("codex", &events(json!({"type": "turn.completed", "usage": {"input_tokens": 1}})), 0);
     assert_eq!(bench.outcome(), "completed", "{}", bench.stderr());
     assert_eq!(bench.card()["checkpoints"][1]["message"], "All 90 lines are done.");
     assert_eq!(bench.calls(), ["codex [exec] [--json] [--skip-git-repo-check] [resume] [x-1] [-]"]);
     assert_eq!(bench.workspace.lines("stand-in/prompt"), ["Go on"]);
 
-    bench.put(json!({"metadata": {"codex": {"session_id": "x-1"}}}));
+    bench.put(json!({"metadata": {"codex_session_id": "x-1"}}));
     let missing = "Error: thread/resume: thread/resume failed: no rollout found for thread id x-1 (code -32600)";
     bench.says("codex", missing, 1);
     assert_eq!(bench.outcome(), "needs_attention");
     assert_eq!(bench.card()["attention"]["detail"], missing);
-    bench.put(json!({"metadata": {"codex": {"session_id": "x-1"}}}));
+    bench.put(json!({"metadata": {"codex_session_id": "x-1"}}));
     bench.says("codex", "{\"type\":\"thread.started\",\"thread_id\":\"x-1\"}\n{\"type\":\"turn.started\"}\n", 137);
     assert_eq!(bench.outcome(), "failed");
     assert!(bench.stderr().contains("exit status 137 in the middle of a turn"), "{}", bench.stderr());

@@ -9,12 +9,12 @@ use tests::{Workspace, eventually, root};
 
 use crate::installed::{asset, bare, install};
 
-const DOCS: [&str; 4] = ["adapter-contract.md", "practice.md", "troubleshooting.md", "PROMPTS.md"];
+const DOCS: [&str; 5] = ["adapter-contract.md", "practice.md", "troubleshooting.md", "PROMPTS.md", "agent-runs.md"];
 /// Bytes; longer ones are cut where skills are listed.
 const DESCRIPTION_BYTES_MAX: usize = 160;
 
 /// What the commands of each lead to.
-const OUTCOMES: [(&str, &[(&str, &str)]); 5] = [
+const OUTCOMES: [(&str, &[(&str, &str)]); 6] = [
     (
         "adapter-contract.md",
         &[
@@ -28,6 +28,7 @@ const OUTCOMES: [(&str, &[(&str, &str)]); 5] = [
     ("practice.md", &[("letter_1", "running"), ("import_1", "running"), ("trip_1", "running"), ("part_2", "pending")]),
     ("troubleshooting.md", &[("ask_1", "running")]),
     ("PROMPTS.md", &[]),
+    ("agent-runs.md", &[("migrate_1", "running"), ("refactor_1", "running")]),
     (
         "SKILL.md",
         &[
@@ -91,8 +92,8 @@ fn what_is_not_run_has_a_reason() {
         unrun.extend(blocks(&text, "text").into_iter().map(|block| block.split_whitespace().next().unwrap().to_owned()));
         assert!(!text.contains("\n~~~"), "{name}");
     }
-    // It needs a Gateway.
-    assert_eq!(unrun, ["openclaw", "openclaw"]);
+    // They need a Gateway, or are a line of a crontab.
+    assert_eq!(unrun, ["openclaw", "openclaw", "*/5", "openclaw", "openclaw", "*/5"]);
 }
 
 /// A verb or an option that a sentence names and that no program knows would send an agent astray.
@@ -108,7 +109,7 @@ fn commands_in_sentences_exist() {
                 assert!(verbs.contains(verb) || verb == "…", "{name}: {code}");
             }
             if let Some(program) = words.first().and_then(|word| word.strip_prefix("bin/")) {
-                let programs = ["", "card", "checkpoint", "watch", "resume", "recovery-pass"];
+                let programs = ["", "card", "checkpoint", "watch", "resume", "recovery-pass", "run-ended"];
                 assert!(programs.contains(&program) || program == "…", "{name}: {code}");
             }
             let ours =

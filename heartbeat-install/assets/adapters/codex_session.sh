@@ -1,13 +1,13 @@
 #!/bin/sh
 # codex_session.sh: continues a session of the codex command line that was cut.
 #
-# The card names it: metadata.codex.session_id (codex calls it thread_id), and
-# metadata.codex.cwd, the folder to work in. More options of "codex exec" are in
-# metadata.codex.args, an array. What the session is told is in
+# The card names it: metadata.codex_session_id (codex calls it thread_id), and
+# metadata.codex_cwd, the folder to work in. More options of "codex exec" are in
+# metadata.codex_args, a JSON array. What the session is told is in
 # resume-prompt.en.txt and .zh.txt beside this file, or in the card's
 # metadata.resume_prompt.
 #
-# A turn that ends well completes the task; with metadata.codex.completes
+# A turn that ends well completes the task; with metadata.codex_completes
 # "card", only "card complete" does, which the prompt asks for. A usage limit
 # with a time is waited for, free of charge.
 #
@@ -19,21 +19,22 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 78
 . "$here/session.sh"
 
 codex=${CODEX_PROGRAM:-codex}
-id=$(field metadata.codex.session_id)
-[ -n "$id" ] || person no_session 'the card has no metadata.codex.session_id'
+id=$(field metadata.codex_session_id)
+[ -n "$id" ] || person no_session 'the card has no metadata.codex_session_id'
 command -v "$codex" >/dev/null 2>&1 ||
     person codex_missing "$codex is not on the PATH of this pass; set CODEX_PROGRAM to its absolute path"
-in_folder metadata.codex.cwd
+in_folder metadata.codex_cwd
 
+more=$(field metadata.codex_args)
 set --
-while argument=$(field "metadata.codex.args.$#") && [ -n "$argument" ]; do set -- "$@" "$argument"; done
+while argument=$(value "$more" $#) && [ -n "$argument" ]; do set -- "$@" "$argument"; done
 # One JSON object a line. Older versions take options before "resume" only.
 said=$(prompt | "$codex" exec --json "$@" resume "$id" - 2>&1)
 rc=$?
 case $(printf '%s\n' "$said" | grep '^{"type":"turn\.' | tail -n 1) in
 '{"type":"turn.completed"'*)
     last=$(printf '%s\n' "$said" | grep '^{"type":"item.completed".*"type":"agent_message"' | tail -n 1)
-    ended_well metadata.codex.completes "$(value "$last" item.text)"
+    ended_well metadata.codex_completes "$(value "$last" item.text)"
     ;;
 '{"type":"turn.failed"'*)
     end=$(printf '%s\n' "$said" | grep '^{"type":"turn.failed"' | tail -n 1)
