@@ -161,6 +161,21 @@ fn runs_of_several_sessions_do_not_mix() {
 }
 
 #[test]
+fn work_of_openclaws_own_is_left_alone() {
+    if !has_node() {
+        return;
+    }
+    let workspace = Workspace::new();
+    let folder = place(&workspace);
+    // The key as a Gateway gave it to a review of its skills.
+    let key = "agent:main:internal-session-effects:skill-workshop-review_7aa6d234";
+    let own = std::fs::read_to_string(fixture("events/command-exit-nonzero.jsonl")).unwrap().replace("agent:main:toolfail", key);
+    std::fs::write(workspace.path("own.jsonl"), own).unwrap();
+    let ran = replay(&workspace, &folder, &[], &json!({"events": [workspace.path("own.jsonl")]}));
+    assert_eq!(ran.ok().is_quiet().stdout(), "");
+}
+
+#[test]
 fn a_failure_waits_out_the_internal_retries_and_a_good_end_only_a_moment() {
     if !has_node() {
         return;

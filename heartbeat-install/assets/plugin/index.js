@@ -32,6 +32,9 @@ const COMMAND_TIMEOUT_MS = 180_000;
 // Runs that never end are forgotten, oldest first.
 const RUNS_MAX = 500;
 
+// Sessions that OpenClaw opens for work of its own, such as a review of its skills: nobody waits for them.
+const OWN_SESSIONS = ["*:internal-session-effects:*"];
+
 const DEFAULTS = { enabled: true, maxAutoResumes: 3, cooldownMs: 15_000, nonAction: true, intentPhrases: [], denySessions: [] };
 
 // One for the process, however often this file is loaded.
@@ -122,7 +125,7 @@ function forgetOldest() {
 async function tell(api, options, run) {
   let folder;
   try {
-    if (run.trigger === "heartbeat" || isDenied(options.denySessions, run.sessionKey)) return;
+    if (run.trigger === "heartbeat" || isDenied([...OWN_SESSIONS, ...options.denySessions], run.sessionKey)) return;
     const command = await runEnded(run.workspaceDir);
     if (command === null) {
       warn(api, "bin/run-ended is in no workspace; run heartbeat-install again");
@@ -152,7 +155,7 @@ function recordFor(options, run) {
 
 function argumentsOf(options) {
   const args = ["--max-retries", String(options.maxAutoResumes), "--cooldown-seconds", String(options.cooldownMs / 1000)];
-  for (const phrase of options.intentPhrases ?? []) args.push("--intent-phrase", phrase);
+  for (const phrase of options.intentPhrases) args.push("--intent-phrase", phrase);
   return args;
 }
 
@@ -179,7 +182,7 @@ async function runEnded(workspaceDir) {
 function isDenied(patterns, key) {
   const fits = (pattern) =>
     new RegExp(`^${pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".*")}$`, "s").test(key ?? "");
-  return (patterns ?? []).some(fits);
+  return patterns.some(fits);
 }
 
 function warn(api, why) {
