@@ -36,7 +36,7 @@ struct Bench {
 
 impl Bench {
     /// With this adapter, and a card `t` of a session that was cut.
-    fn new(adapter: &str, metadata: Value) -> Self {
+    fn new(adapter: &str, metadata: &Value) -> Self {
         let workspace = Workspace::new();
         for folder in ["adapters", "programs", "stand-in", "it's in here"] {
             fs::create_dir(workspace.path(folder)).unwrap();
@@ -51,15 +51,15 @@ impl Bench {
         let env = HashMap::from([("PATH", path), ("STAND_IN", word(&workspace.path("stand-in")).to_owned())]);
         let bench = Self { adapter: workspace.path(&format!("adapters/{adapter}")), workspace, env };
         bench.session("done", 0);
-        bench.put(json!({ "metadata": metadata }));
+        bench.put(&json!({ "metadata": metadata }));
         bench
     }
 
     fn openclaw() -> Self {
-        Self::new("openclaw_session.sh", json!({"openclaw": {"session_key": KEY, "session_id": "s-1"}}))
+        Self::new("openclaw_session.sh", &json!({"openclaw": {"session_key": KEY, "session_id": "s-1"}}))
     }
 
-    fn put(&self, more: Value) {
+    fn put(&self, more: &Value) {
         let mut card = json!({
             "schema_version": 1, "revision": 1, "task_id": "t", "task_type": "agent-run", "title": "Watch the \"log\" & tell",
             "status": "stalled", "phase": "watch", "resume_adapter": self.adapter, "allow_auto_resume": true,
@@ -169,12 +169,12 @@ fn the_session_is_told_why_and_where_it_was_cut() {
     ] {
         let mut all = json!({"openclaw": {"session_key": KEY}});
         all.as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
-        bench.put(json!({ "metadata": all }));
+        bench.put(&json!({ "metadata": all }));
         bench.outcome();
         let told = bench.calls().pop().unwrap();
         assert!(told.contains(expected), "{told}");
     }
-    bench.put(json!({"metadata": {"openclaw": {"session_id": "s-1"}, "resume_prompt": "x"}}));
+    bench.put(&json!({"metadata": {"openclaw": {"session_id": "s-1"}, "resume_prompt": "x"}}));
     // Its key is found in the list, and the session itself by that.
     bench.outcome();
     assert!(bench.calls().pop().unwrap().contains(&format!("[--session-key] [{KEY}]")));
@@ -235,7 +235,7 @@ fn within_a_command_of_the_agent_the_session_is_only_woken() {
         } else {
             bench.env.remove("OPENCLAW_SHELL");
         }
-        bench.put(json!({"metadata": {"openclaw": {"session_key": KEY}, "resume_prompt": "Go on"}}));
+        bench.put(&json!({"metadata": {"openclaw": {"session_key": KEY}, "resume_prompt": "Go on"}}));
         bench.answers("agent", "agent-refused-from-exec.json", 1);
         assert_eq!(bench.outcome(), "handed_over");
         let card = bench.card();
@@ -262,7 +262,7 @@ fn a_session_that_runs_or_that_a_person_stopped_is_left_alone() {
     assert_eq!((&bench.card()["attention"]["reason"], bench.sent()), (&json!("session_killed"), 0));
     // A person's word from before the stop is none; one after it is.
     for (approved_at, sent) in [("2026-11-30T09:19:59.999Z", 0), ("2026-11-30T09:20:01Z", 1)] {
-        bench.put(json!({"approved_at": approved_at, "metadata": {"openclaw": {"session_key": KEY}}}));
+        bench.put(&json!({"approved_at": approved_at, "metadata": {"openclaw": {"session_key": KEY}}}));
         bench.answers("agent", "agent-timeout.2026.9.6.json", 1);
         bench.outcome();
         assert_eq!(bench.sent(), sent, "{approved_at}");
@@ -325,19 +325,19 @@ fn a_turn_whose_end_nobody_saw_is_not_begun_again_while_it_runs() {
 fn what_is_not_there_is_a_persons_to_put_right() {
     for (metadata, reason) in [(json!({}), "no_session"), (json!({"openclaw": {"session_key": KEY}}), "openclaw_missing")] {
         let mut bench = Bench::openclaw();
-        bench.put(json!({ "metadata": metadata }));
+        bench.put(&json!({ "metadata": metadata }));
         bench.env.insert("PATH", "/usr/bin:/bin".to_owned());
         assert_eq!(bench.outcome(), "needs_attention");
         assert_eq!(bench.card()["attention"]["reason"], reason);
         if reason == "openclaw_missing" {
-            bench.put(json!({ "metadata": metadata }));
+            bench.put(&json!({ "metadata": metadata }));
             bench.env.insert("OPENCLAW_PROGRAM", word(&bench.workspace.path("programs/openclaw")).to_owned());
             bench.answers("agent", "agent-timeout.2026.9.6.json", 1);
             assert_eq!(bench.outcome(), "failed");
         }
     }
     for (adapter, reason) in [("claude_session.sh", "no_session"), ("codex_session.sh", "no_session")] {
-        let bench = Bench::new(adapter, json!({}));
+        let bench = Bench::new(adapter, &json!({}));
         bench.outcome();
         assert_eq!(bench.card()["attention"]["reason"], reason);
     }
@@ -361,7 +361,7 @@ fn a_turn_that_ends_well_completes_what_an_ended_run_made() {
     for version in ["2026.9.6", "2026.7.35"] {
         for (history, rc) in [(history("All 90 lines are done."), 0), ("{\"ok\":false}".to_owned(), 1)] {
             let bench = Bench::openclaw();
-            bench.put(json!({ "metadata": made_by_import() }));
+            bench.put(&json!({ "metadata": made_by_import() }));
             bench.answers("agent", &format!("agent-ok.{version}.json"), 0);
             bench.says("gateway", &history, rc);
             let ran = bench.resume();
@@ -385,7 +385,7 @@ fn a_turn_that_openclaw_calls_good_may_have_been_cut_all_the_same() {
         ("2026.9.6", "agent-words-without-action", "history-words-without-action.json", "non_action"),
     ] {
         let bench = Bench::openclaw();
-        bench.put(json!({ "metadata": made_by_import() }));
+        bench.put(&json!({ "metadata": made_by_import() }));
         bench.answers("gateway", history, 0);
         // Each turn has an ID of its own.
         for attempt in 1..=3 {
@@ -412,7 +412,7 @@ fn a_turn_that_openclaw_calls_good_may_have_been_cut_all_the_same() {
 fn the_session_itself_may_say_how_the_task_stands() {
     for (verb, status) in [("complete", "completed"), ("fail", "failed"), ("block", "needs_attention")] {
         let bench = Bench::openclaw();
-        bench.put(json!({ "metadata": made_by_import() }));
+        bench.put(&json!({ "metadata": made_by_import() }));
         bench.answers("agent", "agent-ok.2026.9.6.json", 0);
         bench.says("gateway", &history("All 90 lines are done."), 0);
         let says = format!("\"$TASK_BIN/card\" {verb} \"$TASK_ID\" >/dev/null\n");
@@ -425,7 +425,7 @@ fn the_session_itself_may_say_how_the_task_stands() {
 #[test]
 fn a_turn_that_ended_unseen_is_judged_and_not_begun_again() {
     let bench = Bench::openclaw();
-    bench.put(json!({ "metadata": made_by_import() }));
+    bench.put(&json!({ "metadata": made_by_import() }));
     bench.says("agent", "", 137);
     bench.meanwhile("agent", "running", LATE);
     assert_eq!(bench.outcome(), "postponed");
@@ -440,7 +440,7 @@ fn a_session_that_was_reset_is_another_one() {
     let bench = Bench::openclaw();
     let mut metadata = made_by_import();
     metadata["openclaw"]["session_id"] = "s-0".into();
-    bench.put(json!({ "metadata": metadata }));
+    bench.put(&json!({ "metadata": metadata }));
     assert_eq!(bench.outcome(), "needs_attention");
     assert_eq!((&bench.card()["attention"]["reason"], bench.sent()), (&json!("session_reset"), 0));
 }
@@ -454,10 +454,10 @@ fn claude(is_error: bool, subtype: &str, result: &str) -> String {
 
 #[test]
 fn claude_goes_on_with_its_session_in_its_folder() {
-    let bench = Bench::new("claude_session.sh", json!({}));
+    let bench = Bench::new("claude_session.sh", &json!({}));
     let folder = bench.workspace.path("it's in here");
     // As "card create --meta" writes them.
-    bench.put(json!({"metadata": {"claude_session_id": "c-1", "claude_cwd": folder,
+    bench.put(&json!({"metadata": {"claude_session_id": "c-1", "claude_cwd": folder,
                      "claude_args": "[\"--allowedTools\", \"Bash(git *)\", \"$(touch x)\"]", "resume_prompt": "Go on with {{phase}}"}}));
     bench.says("claude", &format!("warning: something\n{}\n", claude(false, "success", "All 90 lines are done.")), 0);
     assert_eq!(bench.outcome(), "completed", "{}", bench.stderr());
@@ -471,12 +471,12 @@ fn claude_goes_on_with_its_session_in_its_folder() {
     assert_eq!(bench.workspace.lines("stand-in/folder"), [word(&folder)]);
 
     let open = json!({"claude_session_id": "c-3", "claude_completes": "card"});
-    bench.put(json!({ "metadata": open }));
+    bench.put(&json!({ "metadata": open }));
     assert_eq!(bench.outcome(), "no_progress");
     assert!(bench.calls().pop().unwrap().contains("[--resume] [c-3]"));
     fs::write(bench.workspace.path("stand-in/claude.sh"), "\"$TASK_BIN/card\" complete \"$TASK_ID\" --message said >/dev/null\n")
         .unwrap();
-    bench.put(json!({ "metadata": open }));
+    bench.put(&json!({ "metadata": open }));
     bench.resume().ok();
     assert_eq!(bench.card()["status"], "completed");
 }
@@ -531,7 +531,7 @@ fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
             ("claude", text.to_owned()),
             ("codex", format!("Error: {text}")),
         ] {
-            let bench = Bench::new(&format!("{name}_session.sh"), json!({ format!("{name}_session_id"): "x-1" }));
+            let bench = Bench::new(&format!("{name}_session.sh"), &json!({ format!("{name}_session_id"): "x-1" }));
             bench.workspace.write("programs/date", date);
             bench.says(name, &answer, 1);
             assert_eq!(bench.outcome(), outcome, "{name}: {answer}: {}", bench.stderr());
@@ -547,7 +547,7 @@ fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
 
 #[test]
 fn codex_goes_on_with_its_session() {
-    let bench = Bench::new("codex_session.sh", json!({}));
+    let bench = Bench::new("codex_session.sh", &json!({}));
     let events = |last: Value| {
         let item = |kind: &str, text: &str| json!({"type": "item.completed", "item": {"id": "item_1", "type": kind, "text": text}});
         let lines = [
@@ -560,19 +560,19 @@ fn codex_goes_on_with_its_session() {
         ];
         lines.iter().map(|line| format!("{line}\n")).collect::<String>()
     };
-    bench.put(json!({"metadata": {"codex_session_id": "x-1", "codex_args": ["--skip-git-repo-check"], "resume_prompt": "Go on"}}));
+    bench.put(&json!({"metadata": {"codex_session_id": "x-1", "codex_args": ["--skip-git-repo-check"], "resume_prompt": "Go on"}}));
     bench.says("codex", &events(json!({"type": "turn.completed", "usage": {"input_tokens": 1}})), 0);
     assert_eq!(bench.outcome(), "completed", "{}", bench.stderr());
     assert_eq!(bench.card()["checkpoints"][1]["message"], "All 90 lines are done.");
     assert_eq!(bench.calls(), ["codex [exec] [--json] [--skip-git-repo-check] [resume] [x-1] [-]"]);
     assert_eq!(bench.workspace.lines("stand-in/prompt"), ["Go on"]);
 
-    bench.put(json!({"metadata": {"codex_session_id": "x-1"}}));
+    bench.put(&json!({"metadata": {"codex_session_id": "x-1"}}));
     let missing = "Error: thread/resume: thread/resume failed: no rollout found for thread id x-1 (code -32600)";
     bench.says("codex", missing, 1);
     assert_eq!(bench.outcome(), "needs_attention");
     assert_eq!(bench.card()["attention"]["detail"], missing);
-    bench.put(json!({"metadata": {"codex_session_id": "x-1"}}));
+    bench.put(&json!({"metadata": {"codex_session_id": "x-1"}}));
     bench.says("codex", "{\"type\":\"thread.started\",\"thread_id\":\"x-1\"}\n{\"type\":\"turn.started\"}\n", 137);
     assert_eq!(bench.outcome(), "failed");
     assert!(bench.stderr().contains("exit status 137 in the middle of a turn"), "{}", bench.stderr());
@@ -588,7 +588,7 @@ fn every_posix_shell_runs_them() {
         words.extend(&shell[1..]);
         // The first line of a script takes one argument.
         bench.workspace.write("run", &format!("#!/bin/sh\nexec {} \"{}\" \"$@\"\n", words.join(" "), bench.adapter.display()));
-        bench.put(json!({"resume_adapter": bench.workspace.path("run"), "metadata": {"openclaw": {"session_key": KEY}}}));
+        bench.put(&json!({"resume_adapter": bench.workspace.path("run"), "metadata": {"openclaw": {"session_key": KEY}}}));
         let error = json!({"ok": false, "runId": "id-1", "origin": "gateway",
                            "error": {"message": "HTTP 429 \"limit\"\n\tResets in 5 minutes"}});
         bench.says("agent", &error.to_string(), 1);
