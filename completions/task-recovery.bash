@@ -14,7 +14,7 @@ _task_recovery_common='--workspace --now --help --version'
 _task_recovery_policies='--title --resume-adapter --resume-command --allow-auto-resume --no-allow-auto-resume
 --stale-after-minutes --max-retries --max-failures --timeout-seconds --cooldown-seconds --give-up-after-minutes
 --manual-phase --depends-on --safe-to-retry --no-safe-to-retry --mode --notes --owner-skill --no-max-retries'
-_task_recovery_verbs='create update put show list log report complete fail block cancel approve import export schema'
+_task_recovery_verbs='create update put show list log report complete fail block cancel approve import export archive prune schema'
 
 # Options of a program, or of card's verb.
 _task_recovery_options() {
@@ -22,11 +22,13 @@ _task_recovery_options() {
     create) echo "--task-id --task-type --phase --status --scaffold --step --artifact --meta --context $_task_recovery_policies" ;;
     update) echo "--task-id --task-type --phase --status --step --artifact --meta --context $_task_recovery_policies" ;;
     show) echo "--task-id --format" ;;
-    list) echo "--status --task-type --format" ;;
-    report) echo "--task-id --plain --format --lang --quiet-token" ;;
+    list) echo "--archived --status --task-type --format" ;;
+    archive) echo "--task-id --older-than --status --cleanup --dry-run" ;;
+    prune) echo "--older-than --dry-run" ;;
+    report) echo "--task-id --plain --format --lang --quiet-token --refresh" ;;
     complete | fail | cancel | approve) echo "--task-id --message --phase --artifact --meta" ;;
     block) echo "--task-id --message --phase --artifact --meta --reason --detail" ;;
-    import) echo "--from" ;;
+    import) echo "--from --intent-phrase" ;;
     export) echo "--to --task-id" ;;
     put | log) echo "--task-id" ;;
     checkpoint)
@@ -157,7 +159,7 @@ _task_recovery() {
         --explain) ;;
         --workspace | --task-id) after=$word ;;
         --allow-auto-resume | --no-* | --safe-to-retry | --plain | --report | --exit-status | --detach | --force | --dry-run) ;;
-        --all-agents | --agents-md | --python-shim | --check | --uninstall) ;;
+        --archived | --cleanup | --all-agents | --agents-md | --python-shim | --check | --uninstall) ;;
         --help | --version) ;;
         --*) after=skipped ;;
         - | -*) ;;
@@ -175,6 +177,7 @@ _task_recovery() {
     watch/) ids=all ;;
     resume/) ids=due ;;
     card/approve) ids=approve ;;
+    card/archive) ids='completed failed cancelled' ;;
     card/show | card/log | card/put | card/export) ids=all ;;
     card/update | card/complete | card/fail | card/block | card/cancel | card/report) ids='pending running stalled needs_attention' ;;
     esac
@@ -188,6 +191,7 @@ _task_recovery() {
     --status)
         case $kind/$verb in
         card/create) _task_recovery_words 'pending running' ;;
+        card/archive) _task_recovery_words 'completed failed cancelled' ;;
         card/list) _task_recovery_words 'pending running stalled needs_attention completed failed cancelled' ;;
         *) _task_recovery_words 'running stalled needs_attention completed failed cancelled' ;;
         esac
@@ -196,22 +200,23 @@ _task_recovery() {
         case $kind/$verb in
         card/show) _task_recovery_words 'json text' ;;
         card/list) _task_recovery_words 'jsonl text' ;;
-        card/report) _task_recovery_words 'text chat' ;;
+        card/report) _task_recovery_words 'text chat html prometheus' ;;
         watch/) _task_recovery_words 'jsonl text report ids' ;;
         resume/) _task_recovery_words 'jsonl text report' ;;
         heartbeat-install/) _task_recovery_words 'json text' ;;
         esac
         ;;
     --trigger) _task_recovery_words 'automation heartbeat cron systemd none auto' ;;
+    --older-than) _task_recovery_words '7d 30d 90d' ;;
     --every) _task_recovery_words '5m 10m 1h' ;;
     --scaffold) _task_recovery_words 'sh python' ;;
     --lang) _task_recovery_words 'en zh' ;;
-    --from) _task_recovery_words 'task-state task-status task-runtime' ;;
+    --from) _task_recovery_words 'task-state task-status task-runtime openclaw-run openclaw-sessions' ;;
     --to) _task_recovery_words 'task-state' ;;
     --artifact | --verified-artifact) compopt -o nospace 2>/dev/null ;;
     --task-type | --title | --message | --step | --result | --meta | --context | --mode | --notes | --owner-skill | --reason) ;;
     --detail | --quiet-token | --now | --resume-command | --stale-after-minutes | --max-* | --*-seconds) ;;
-    --give-up-after-minutes | --jobs | -j | --output-limit) ;;
+    --intent-phrase | --refresh | --give-up-after-minutes | --jobs | -j | --output-limit) ;;
     *)
         if [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
             # The file of NAME=FILE.
@@ -228,7 +233,7 @@ _task_recovery() {
             _task_recovery_words "$(_task_recovery_options watch) $_task_recovery_common"
         elif [[ $kind == heartbeat-install ]]; then
             _task_recovery_words "$(_task_recovery_options "$kind") $_task_recovery_common"
-        elif [[ $ids && (! $id || $kind == resume || $verb == report) ]]; then
+        elif [[ $ids && (! $id || $kind == resume || $verb == report || $verb == archive) ]]; then
             _task_recovery_offer _task_recovery_ids "$ids"
         fi
         ;;

@@ -46,7 +46,7 @@ function __task_recovery_words
         end
         switch $word
             case --task-id
-            case --allow-auto-resume '--no-*' --safe-to-retry --plain --report --explain --exit-status --detach --force --dry-run '--*=*'
+            case --allow-auto-resume '--no-*' --safe-to-retry --plain --report --explain --exit-status --detach --force --dry-run --archived --cleanup '--*=*'
             case '--*' -j
                 set skip 1
             case '-*'
@@ -133,7 +133,7 @@ end
 
 function __task_recovery_card
     set -l unfinished pending running stalled needs_attention
-    set -l verbs create update put show list log report complete fail block cancel approve import export schema
+    set -l verbs create update put show list log report complete fail block cancel approve import export archive prune schema
     __task_recovery_common $argv[1]
     complete -c $argv[1] -n '__task_recovery_at_most 0' -a "$verbs"
     __task_recovery_policies $argv[1] 2 '__task_recovery_verb_is create update'
@@ -153,6 +153,13 @@ function __task_recovery_card
     $to '__task_recovery_verb_is create' -l status -x -a 'pending running' -d 'To begin with'
     $to '__task_recovery_verb_is update' -l status -x -a 'running stalled needs_attention completed failed cancelled' -d 'Where it goes'
     $to '__task_recovery_verb_is list' -l status -x -a "$unfinished completed failed cancelled" -d 'Only these'
+    $to '__task_recovery_verb_is list' -l archived -d 'Those of the archive'
+    $to '__task_recovery_verb_is archive' -a '(__task_recovery_ids completed failed cancelled)'
+    $to '__task_recovery_verb_is archive' -l status -x -a 'completed failed cancelled' -d 'Only these'
+    $to '__task_recovery_verb_is archive' -l task-id -x -a '(__task_recovery_ids completed failed cancelled)' -d 'The ID'
+    $to '__task_recovery_verb_is archive prune' -l older-than -x -a '7d 30d 90d' -d 'Finished for so long'
+    $to '__task_recovery_verb_is archive' -l cleanup -d 'Remove what metadata.cleanup names'
+    $to '__task_recovery_verb_is archive prune' -l dry-run -d 'Change nothing'
     $to '__task_recovery_verb_is create' -l scaffold -x -a 'sh python' -d 'Make the adapter from a template'
     $to '__task_recovery_verb_is create update complete fail block cancel approve' -l phase -x -a '(__task_recovery_phases 2)' -d 'The phase'
     $to '__task_recovery_verb_is create update complete fail block cancel approve' -l artifact -r -F -d 'A file of this phase: NAME=PATH'
@@ -164,11 +171,13 @@ function __task_recovery_card
     $to '__task_recovery_verb_is block' -l detail -x -d 'One sentence'
     $to '__task_recovery_verb_is show' -l format -x -a 'json text' -d 'How it is printed'
     $to '__task_recovery_verb_is list' -l format -x -a 'jsonl text' -d 'How it is printed'
-    $to '__task_recovery_verb_is report' -l format -x -a 'text chat' -d 'Of the lines of a pass'
+    $to '__task_recovery_verb_is report' -l format -x -a 'text chat html prometheus' -d 'How it is printed'
+    $to '__task_recovery_verb_is report' -l refresh -x -d 'Seconds until a browser loads it again'
     $to '__task_recovery_verb_is report' -l lang -x -a 'en zh' -d 'The language'
     $to '__task_recovery_verb_is report' -l plain -d 'Without pictures'
     $to '__task_recovery_verb_is report' -l quiet-token -x -d 'When there is nothing to say'
-    $to '__task_recovery_verb_is import' -l from -x -a 'task-state task-status task-runtime' -d Whose
+    $to '__task_recovery_verb_is import' -l from -x -a 'task-state task-status task-runtime openclaw-run openclaw-sessions' -d Whose
+    $to '__task_recovery_verb_is import' -l intent-phrase -x -d 'What announces a next step'
     $to '__task_recovery_verb_is export' -l to -x -a task-state -d 'The form'
 end
 
