@@ -13,7 +13,7 @@ _task_recovery_prefix=
 _task_recovery_common='--workspace --now --help --version'
 _task_recovery_policies='--title --resume-adapter --resume-command --allow-auto-resume --no-allow-auto-resume
 --stale-after-minutes --max-retries --max-failures --timeout-seconds --cooldown-seconds --give-up-after-minutes
---manual-phase --depends-on --safe-to-retry --no-safe-to-retry --mode --notes --owner-skill --no-max-retries'
+--manual-phase --depends-on --safe-to-retry --no-safe-to-retry --mode --notes --owner-skill --session-key --no-max-retries'
 _task_recovery_verbs='create update put show list log report complete fail block cancel approve import export archive prune schema'
 
 # Options of a program, or of card's verb.
@@ -214,7 +214,7 @@ _task_recovery() {
     --from) _task_recovery_words 'task-state task-status task-runtime openclaw-run openclaw-sessions' ;;
     --to) _task_recovery_words 'task-state' ;;
     --artifact | --verified-artifact) compopt -o nospace 2>/dev/null ;;
-    --task-type | --title | --message | --step | --result | --meta | --context | --mode | --notes | --owner-skill | --reason) ;;
+    --task-type | --title | --message | --step | --result | --meta | --context | --mode | --notes | --owner-skill | --session-key | --reason) ;;
     --detail | --quiet-token | --now | --resume-command | --stale-after-minutes | --max-* | --*-seconds) ;;
     --intent-phrase | --refresh | --give-up-after-minutes | --jobs | -j | --output-limit) ;;
     *)

@@ -129,6 +129,7 @@ function __task_recovery_policies
     $to -l mode -x -d Kept
     $to -l notes -x -d Kept
     $to -l owner-skill -x -d Kept
+    $to -l session-key -x -d 'Of the session that does the work'
 end
 
 function __task_recovery_card
