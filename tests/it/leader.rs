@@ -52,6 +52,10 @@ fn another_process_under_the_leaders_number_is_none_of_the_attempts() {
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with(&format!("{pid} ")), "{text}");
     kill_by_pid(&pid);
+    // A number that is given out anew is so at another clock tick, of which there are 100 in a second (proc_pid_stat(5)).
+    let started: f64 = text.split(' ').nth(1).unwrap().parse().unwrap();
+    let uptime = || fs::read_to_string("/proc/uptime").unwrap().split(' ').next().unwrap().parse::<f64>().unwrap();
+    eventually("the clock ticks", || uptime() * 100.0 > started + 2.0);
     let mut stranger = stranger(&workspace, "stranger", &[], Stdio::null());
     fs::write(&file, text.replacen(&pid, &pid_of(&stranger), 1)).unwrap();
     eventually("it is due", || workspace.run("watch", &[]).stdout().contains("attempt_died"));

@@ -81,6 +81,10 @@ fn readers_workspace(page: &str) -> Workspace {
     }
     workspace.write("Makefile", "all:\n\t@echo built\n");
     workspace.write("mail", "#!/bin/sh\ncat >mail.txt\n");
+    workspace.write("openclaw", "#!/bin/sh\necho '{\"sessions\": []}'\n");
+    let run = r#"{"session_key": "agent:main:main", "session_id": "s", "agent_id": "main", "run_id": "r", "trigger": "user", "success": true,
+        "stop_reason": "stop", "tool_calls": 1, "final_text": "The report is done.", "ended_at": "2026-11-30T01:00:00Z"}"#;
+    workspace.write("run.json", run);
     if !page.contains("--task-id report_1") && !page.contains("create report_1") {
         let create =
             "card create report_1 --task-type report --title Report --phase collect --status pending --resume-adapter ./report.sh";
