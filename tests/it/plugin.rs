@@ -176,6 +176,26 @@ fn work_of_openclaws_own_is_left_alone() {
 }
 
 #[test]
+fn a_gateway_that_stops_tells_what_is_known_and_a_session_left_behind_nothing() {
+    if !has_node() {
+        return;
+    }
+    let workspace = Workspace::new();
+    let folder = place(&workspace);
+    // The session's end a second after that of its run, not minutes later as recorded.
+    let recorded = std::fs::read_to_string(fixture("events/model-timeout.jsonl")).unwrap();
+    for (reason, told_after_ms) in
+        [("shutdown", Some(1_000)), ("idle", Some(45_000)), ("reset", None), ("new", None), ("deleted", None)]
+    {
+        let stream = recorded.replace("1796031277688", "1796031135564").replace("\"shutdown\"", &format!("{reason:?}"));
+        std::fs::write(workspace.path("left.jsonl"), stream).unwrap();
+        let ran = replay(&workspace, &folder, &[], &json!({"events": [workspace.path("left.jsonl")]}));
+        let told: Vec<i64> = ran.ok().json().iter().map(|told| told["at"].as_i64().unwrap() - 1_796_031_134_564).collect();
+        assert_eq!(told, Vec::from_iter(told_after_ms), "{reason}");
+    }
+}
+
+#[test]
 fn a_failure_waits_out_the_internal_retries_and_a_good_end_only_a_moment() {
     if !has_node() {
         return;

@@ -1,141 +1,15 @@
-//! The session adapters, run by `resume`, with stand-ins of openclaw, claude and codex.
+//! The session adapter of OpenClaw, run by `resume`, with a stand-in of openclaw.
 //!
-//! What openclaw answers is cut from recorded answers of two versions; what claude and codex answer
-//! has the shapes that their makers document.
+//! What openclaw answers is cut from recorded answers of two versions.
 
-use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tests::{Ran, Workspace, root, word};
+use tests::{root, word};
 
-use crate::installed::{asset, shells};
-
-const KEY: &str = "agent:main:task";
-
-/// Prints what it is told to print, and notes how it was called.
-const STAND_IN: &str = r#"#!/bin/sh
-program=${0##*/}
-{ printf '%s' "$program"; printf ' [%s]' "$@"; echo; } | tr '\n' '~' | sed 's/~$/\n/' >>"$STAND_IN/calls"
-case $program in
-openclaw) what=$1 ;;
-*) what=$program; cat >"$STAND_IN/prompt"; pwd >"$STAND_IN/folder" ;;
-esac
-[ ! -f "$STAND_IN/$what.sh" ] || . "$STAND_IN/$what.sh"
-cat "$STAND_IN/$what" 2>/dev/null
-exit "$(cat "$STAND_IN/$what.rc" 2>/dev/null || echo 0)"
-"#;
-
-struct Bench {
-    workspace: Workspace,
-    env: HashMap<&'static str, String>,
-    adapter: PathBuf,
-}
-
-impl Bench {
-    /// With this adapter, and a card `t` of a session that was cut.
-    fn new(adapter: &str, metadata: &Value) -> Self {
-        let workspace = Workspace::new();
-        for folder in ["adapters", "programs", "stand-in", "it's in here"] {
-            fs::create_dir(workspace.path(folder)).unwrap();
-        }
-        for name in ["session.sh", adapter, "resume-prompt.en.txt", "resume-prompt.zh.txt"] {
-            workspace.write(&format!("adapters/{name}"), &asset(&format!("adapters/{name}")));
-        }
-        for name in ["openclaw", "claude", "codex"] {
-            workspace.write(&format!("programs/{name}"), STAND_IN);
-        }
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", workspace.path("programs").display());
-        let env = HashMap::from([("PATH", path), ("STAND_IN", word(&workspace.path("stand-in")).to_owned())]);
-        let bench = Self { adapter: workspace.path(&format!("adapters/{adapter}")), workspace, env };
-        bench.session("done", 0);
-        bench.put(&json!({ "metadata": metadata }));
-        bench
-    }
-
-    fn openclaw() -> Self {
-        Self::new("openclaw_session.sh", &json!({"openclaw": {"session_key": KEY, "session_id": "s-1"}}))
-    }
-
-    fn put(&self, more: &Value) {
-        let mut card = json!({
-            "schema_version": 1, "revision": 1, "task_id": "t", "task_type": "agent-run", "title": "Watch the \"log\" & tell",
-            "status": "stalled", "phase": "watch", "resume_adapter": self.adapter, "allow_auto_resume": true,
-            "max_retries": 3, "cooldown_seconds": 0, "timeout_seconds": 300,
-            "created_at": "2026-11-30T09:00:00Z", "updated_at": "2026-11-30T09:10:00Z", "give_up_after_minutes": 0,
-            "last_checkpoint_at": "2026-11-30T09:05:00Z",
-            "checkpoints": [{"phase": "watch", "at": "2026-11-30T09:05:00Z", "message": "line 40 of 90 {{phase}}"}],
-            "artifacts": {"phase_watch": {"position": "/w/position.txt"}},
-            "outcome": {"at": "2026-11-30T09:10:00Z", "attempt": 0, "kind": "tool_failure", "detail": "send_alert: no network"},
-        });
-        card.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.workspace.put_card("t", &card.to_string());
-    }
-
-    /// What a call answers: a recorded answer, with its exit status.
-    fn answers(&self, what: &str, fixture: &str, rc: i32) {
-        self.says(what, &fs::read_to_string(root().join("tests/fixtures/openclaw/answers").join(fixture)).unwrap(), rc);
-    }
-
-    fn says(&self, what: &str, text: &str, rc: i32) {
-        fs::write(self.workspace.path(&format!("stand-in/{what}")), text).unwrap();
-        fs::write(self.workspace.path(&format!("stand-in/{what}.rc")), rc.to_string()).unwrap();
-    }
-
-    /// How the session stands in OpenClaw's list, and when it last changed.
-    fn session(&self, status: &str, updated_ms: i64) {
-        self.says("sessions", &Self::sessions(status, updated_ms), 0);
-    }
-
-    fn sessions(status: &str, updated_ms: i64) -> String {
-        let path = root().join("tests/fixtures/openclaw/answers/sessions.json");
-        let mut list: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        let ours = json!({"key": KEY, "updatedAt": updated_ms, "sessionId": "s-1", "status": status, "abortedLastRun": status == "killed",
-                          "agentId": "main", "kind": "direct"});
-        list["sessions"].as_array_mut().unwrap().insert(2, ours);
-        list.to_string()
-    }
-
-    /// What happens to the session while this call goes on.
-    fn meanwhile(&self, what: &str, status: &str, updated_ms: i64) {
-        fs::write(self.workspace.path("stand-in/later"), Self::sessions(status, updated_ms)).unwrap();
-        fs::write(self.workspace.path(&format!("stand-in/{what}.sh")), "cp \"$STAND_IN/later\" \"$STAND_IN/sessions\"\n").unwrap();
-    }
-
-    fn resume(&self) -> Ran<'_> {
-        let mut command = self.workspace.command("resume");
-        command.args(["t", "--force"]).envs(&self.env);
-        self.workspace.finish(command, None)
-    }
-
-    /// How the attempt ended, by resume's word.
-    #[track_caller]
-    fn outcome(&self) -> String {
-        let ran = self.resume();
-        ran.ok();
-        let card = self.card();
-        card["outcome"]["kind"].as_str().unwrap_or_else(|| panic!("{ran}")).to_owned()
-    }
-
-    fn card(&self) -> Value {
-        self.workspace.card("t")
-    }
-
-    fn calls(&self) -> Vec<String> {
-        self.workspace.lines("stand-in/calls")
-    }
-
-    fn sent(&self) -> usize {
-        self.calls().iter().filter(|call| call.starts_with("openclaw [agent]") || call.starts_with("openclaw [system]")).count()
-    }
-
-    fn stderr(&self) -> String {
-        let card = self.card();
-        card["outcome"]["stderr_tail"].as_str().unwrap_or_default().to_owned()
-    }
-}
+use crate::installed::shells;
+use crate::session_bench::{Bench, KEY, time};
 
 const LATE: i64 = 4_000_000_000_000;
 
@@ -218,10 +92,6 @@ fn an_error_of_the_model_is_a_failure_a_limit_is_waited_for_and_a_refusal_is_a_p
     let card = bench.card();
     assert_eq!(card["attention"]["reason"], "permanent_error");
     assert_eq!(card["attention"]["detail"], "request failed (authentication, HTTP 401).");
-}
-
-fn time(value: &Value) -> time::OffsetDateTime {
-    time::OffsetDateTime::parse(value.as_str().unwrap(), &time::format_description::well_known::Rfc3339).unwrap()
 }
 
 #[test]
@@ -443,139 +313,6 @@ fn a_session_that_was_reset_is_another_one() {
     bench.put(&json!({ "metadata": metadata }));
     assert_eq!(bench.outcome(), "needs_attention");
     assert_eq!((&bench.card()["attention"]["reason"], bench.sent()), (&json!("session_reset"), 0));
-}
-
-/// Of `claude -p --output-format json`.
-fn claude(is_error: bool, subtype: &str, result: &str) -> String {
-    json!({"type": "result", "subtype": subtype, "is_error": is_error, "duration_ms": 10, "num_turns": 2, "result": result,
-           "session_id": "c-2", "total_cost_usd": 0.01})
-    .to_string()
-}
-
-#[test]
-fn claude_goes_on_with_its_session_in_its_folder() {
-    let bench = Bench::new("claude_session.sh", &json!({}));
-    let folder = bench.workspace.path("it's in here");
-    // As "card create --meta" writes them.
-    bench.put(&json!({"metadata": {"claude_session_id": "c-1", "claude_cwd": folder,
-                     "claude_args": "[\"--allowedTools\", \"Bash(git *)\", \"$(touch x)\"]", "resume_prompt": "Go on with {{phase}}"}}));
-    bench.says("claude", &format!("warning: something\n{}\n", claude(false, "success", "All 90 lines are done.")), 0);
-    assert_eq!(bench.outcome(), "completed", "{}", bench.stderr());
-    let card = bench.card();
-    assert_eq!(card["checkpoints"][1]["message"], "All 90 lines are done.");
-    // It goes on under a new ID, and so would the next attempt.
-    assert_eq!(card["metadata"]["claude_session_id"], "c-2");
-    let called = "claude [-p] [--resume] [c-1] [--output-format] [json] [--allowedTools] [Bash(git *)] [$(touch x)]";
-    assert_eq!(bench.calls(), [called]);
-    assert_eq!(bench.workspace.lines("stand-in/prompt"), ["Go on with watch"]);
-    assert_eq!(bench.workspace.lines("stand-in/folder"), [word(&folder)]);
-
-    let open = json!({"claude_session_id": "c-3", "claude_completes": "card"});
-    bench.put(&json!({ "metadata": open }));
-    assert_eq!(bench.outcome(), "no_progress");
-    assert!(bench.calls().pop().unwrap().contains("[--resume] [c-3]"));
-    fs::write(bench.workspace.path("stand-in/claude.sh"), "\"$TASK_BIN/card\" complete \"$TASK_ID\" --message said >/dev/null\n")
-        .unwrap();
-    bench.put(&json!({ "metadata": open }));
-    bench.resume().ok();
-    assert_eq!(bench.card()["status"], "completed");
-}
-
-#[test]
-fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
-    // 1_755_608_400 by the stand-in of date: 13:00 in UTC, 15:00 in Berlin.
-    let date = "#!/bin/sh\ncase $* in\n*%Y-*) exec /bin/date \"$@\" ;;\n+%s) echo 1755608400 ;;\n*) case ${TZ-} in Europe/*) echo '2025 08 19 15 00 00' ;;\n*) echo '2025 08 19 13 00 00' ;; esac ;;\nesac\n";
-    for (text, outcome, seconds) in [
-        ("Claude AI usage limit reached|1755615600", "postponed", 7200),
-        ("You've hit your limit · resets 10pm (Europe/Berlin)", "postponed", 25200),
-        ("5-hour limit reached ∙ resets 2:30pm", "postponed", 5400),
-        (
-            "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 1 day 22 hours 11 minutes.",
-            "postponed",
-            166_260,
-        ),
-        (
-            "You've hit your usage limit. To get more access now, send a request to your admin or try again at 12:16 PM.",
-            "postponed",
-            83_760,
-        ),
-        ("You've hit your usage limit or try again at Aug 20th, 2025 8:19 PM.", "postponed", 112_740),
-        (
-            "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"},\"resets_in_seconds\":13872}",
-            "postponed",
-            13872,
-        ),
-        ("You will regain access on 2025-08-21 at 00:00 UTC.", "postponed", 126_000),
-        // Longer than a week is asked again in a week.
-        ("Weekly limit reached, try again at Jul 5th, 2026 8:19 PM", "postponed", 604_800),
-        (
-            "API Error: 500 {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"Internal server error\"}}",
-            "failed",
-            0,
-        ),
-        ("API Error: Overloaded. This is usually temporary, try again shortly.", "failed", 0),
-        ("API Error: 401 {\"type\":\"error\"} · Please run /login", "needs_attention", 0),
-        ("Quota exceeded. Check your plan and billing details.", "needs_attention", 0),
-        ("Prompt is too long", "needs_attention", 0),
-    ] {
-        let codex = format!(
-            "{}\n{}\n{}\n{}\n",
-            json!({"type": "thread.started", "thread_id": "x-1"}),
-            json!({"type": "turn.started"}),
-            json!({"type": "error", "message": text}),
-            json!({"type": "turn.failed", "error": {"message": text}})
-        );
-        for (name, answer) in [
-            ("claude", claude(true, "success", text)),
-            ("codex", codex),
-            ("claude", text.to_owned()),
-            ("codex", format!("Error: {text}")),
-        ] {
-            let bench = Bench::new(&format!("{name}_session.sh"), &json!({ format!("{name}_session_id"): "x-1" }));
-            bench.workspace.write("programs/date", date);
-            bench.says(name, &answer, 1);
-            assert_eq!(bench.outcome(), outcome, "{name}: {answer}: {}", bench.stderr());
-            let card = bench.card();
-            if seconds > 0 {
-                let waits = (time(&card["not_before"]) - time(&card["outcome"]["at"])).whole_seconds();
-                assert!((seconds..=seconds + 1).contains(&waits), "{name}: {text}: {waits}");
-            }
-            assert_eq!(card["retry_count"], i32::from(outcome == "failed"), "{name}: {text}");
-        }
-    }
-}
-
-#[test]
-fn codex_goes_on_with_its_session() {
-    let bench = Bench::new("codex_session.sh", &json!({}));
-    let events = |last: Value| {
-        let item = |kind: &str, text: &str| json!({"type": "item.completed", "item": {"id": "item_1", "type": kind, "text": text}});
-        let lines = [
-            json!({"type": "thread.started", "thread_id": "x-1"}),
-            json!({"type": "turn.started"}),
-            item("agent_message", "I look first."),
-            json!({"type": "error", "message": "Reconnecting... 1/5"}),
-            item("agent_message", "All 90 lines are done."),
-            last,
-        ];
-        lines.iter().map(|line| format!("{line}\n")).collect::<String>()
-    };
-    bench.put(&json!({"metadata": {"codex_session_id": "x-1", "codex_args": ["--skip-git-repo-check"], "resume_prompt": "Go on"}}));
-    bench.says("codex", &events(json!({"type": "turn.completed", "usage": {"input_tokens": 1}})), 0);
-    assert_eq!(bench.outcome(), "completed", "{}", bench.stderr());
-    assert_eq!(bench.card()["checkpoints"][1]["message"], "All 90 lines are done.");
-    assert_eq!(bench.calls(), ["codex [exec] [--json] [--skip-git-repo-check] [resume] [x-1] [-]"]);
-    assert_eq!(bench.workspace.lines("stand-in/prompt"), ["Go on"]);
-
-    bench.put(&json!({"metadata": {"codex_session_id": "x-1"}}));
-    let missing = "Error: thread/resume: thread/resume failed: no rollout found for thread id x-1 (code -32600)";
-    bench.says("codex", missing, 1);
-    assert_eq!(bench.outcome(), "needs_attention");
-    assert_eq!(bench.card()["attention"]["detail"], missing);
-    bench.put(&json!({"metadata": {"codex_session_id": "x-1"}}));
-    bench.says("codex", "{\"type\":\"thread.started\",\"thread_id\":\"x-1\"}\n{\"type\":\"turn.started\"}\n", 137);
-    assert_eq!(bench.outcome(), "failed");
-    assert!(bench.stderr().contains("exit status 137 in the middle of a turn"), "{}", bench.stderr());
 }
 
 #[test]
