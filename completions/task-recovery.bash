@@ -21,7 +21,7 @@ _task_recovery_options() {
     case $1 in
     create) echo "--task-id --task-type --phase --status --scaffold --step --artifact --meta --context $_task_recovery_policies" ;;
     update) echo "--task-id --task-type --phase --status --step --artifact --meta --context $_task_recovery_policies" ;;
-    show) echo "--task-id --format" ;;
+    show) echo "--task-id --format --field" ;;
     list) echo "--archived --status --task-type --format" ;;
     archive) echo "--task-id --older-than --status --cleanup --dry-run" ;;
     prune) echo "--older-than --dry-run" ;;

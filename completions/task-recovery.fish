@@ -171,6 +171,7 @@ function __task_recovery_card
     $to '__task_recovery_verb_is block' -l reason -x -d 'One word'
     $to '__task_recovery_verb_is block' -l detail -x -d 'One sentence'
     $to '__task_recovery_verb_is show' -l format -x -a 'json text' -d 'How it is printed'
+    $to '__task_recovery_verb_is show' -l field -x -d 'One value of it'
     $to '__task_recovery_verb_is list' -l format -x -a 'jsonl text' -d 'How it is printed'
     $to '__task_recovery_verb_is report' -l format -x -a 'text chat html prometheus' -d 'How it is printed'
     $to '__task_recovery_verb_is report' -l refresh -x -d 'Seconds until a browser loads it again'
