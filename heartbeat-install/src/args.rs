@@ -49,6 +49,7 @@ pub(crate) struct Wanted {
     pub(crate) dry_run: bool,
     pub(crate) agents_md: bool,
     pub(crate) python_shim: bool,
+    pub(crate) plugin: bool,
     pub(crate) lang: Option<Lang>,
     pub(crate) format: Option<Format>,
     pub(crate) now: Option<Timestamp>,
@@ -67,6 +68,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         dry_run: false,
         agents_md: false,
         python_shim: false,
+        plugin: false,
         lang: None,
         format: None,
         now: None,
@@ -82,6 +84,7 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
             Long("uninstall") => uninstall = true,
             Long("agents-md") => wanted.agents_md = true,
             Long("python-shim") => wanted.python_shim = true,
+            Long("plugin") => wanted.plugin = true,
             Long("lang") => wanted.lang = Some(lang(&text(&mut parser, "lang")?)?),
             Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
             Long("now") => wanted.now = Some(cli::time(&mut parser, "now")?),
@@ -104,7 +107,12 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
     if check && wanted.dry_run {
         return Err(Error::usage("--dry-run: --check writes nothing anyway; give one of them"));
     }
-    let placing = wanted.agents_md || wanted.python_shim || wanted.every.is_some() || wanted.lang.is_some() || !triggers.is_empty();
+    let placing = wanted.agents_md
+        || wanted.python_shim
+        || wanted.plugin
+        || wanted.every.is_some()
+        || wanted.lang.is_some()
+        || !triggers.is_empty();
     if wanted.task != Task::Install && placing {
         let name = if check { "check" } else { "uninstall" };
         return Err(Error::usage(format!("--{name} goes by what was installed; it takes no other option of an installation")));

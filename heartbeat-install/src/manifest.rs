@@ -40,6 +40,8 @@ pub(crate) struct Manifest {
     pub(crate) agents_md: bool,
     #[serde(default)]
     pub(crate) python_shim: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) plugin: bool,
     /// The folders that were made, outer ones first.
     #[serde(default)]
     pub(crate) folders: Vec<PathBuf>,

@@ -13,6 +13,7 @@ use shared::exit::{Error, Exit};
 use crate::action::Action;
 use crate::args::{Choice, Wanted};
 use crate::assets::{self, Asset};
+use crate::child::shown;
 use crate::disk::Seen;
 use crate::edits;
 use crate::files::{self, Desired, Note};
@@ -75,13 +76,17 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
         no_trigger: declined || wanted.choice == Choice::These(Vec::new()),
         agents_md: wanted.agents_md || before.as_ref().is_some_and(|before| before.agents_md),
         python_shim: wanted.python_shim || before.as_ref().is_some_and(|before| before.python_shim) || has_predecessor(world)?,
+        plugin: wanted.plugin || before.as_ref().is_some_and(|before| before.plugin),
         folders: before.as_ref().map(|before| before.folders.clone()).unwrap_or_default(),
         files: BTreeMap::new(),
         edits: BTreeMap::new(),
         triggers: BTreeMap::new(),
     };
     let triggers = plan_triggers(world, terms, &chosen, &mut manifest, &mut plan)?;
-    let mut desired = plain_files(world, manifest.python_shim)?;
+    let mut desired = plain_files(world, &manifest)?;
+    if wanted.plugin {
+        plan.next.extend(plugin_commands(world));
+    }
     desired.extend(triggers.files);
 
     let folders = folders(world, &desired, &mut manifest.folders);
@@ -157,7 +162,7 @@ fn plan_triggers(
 }
 
 /// The programs and the assets.
-fn plain_files(world: &World, python_shim: bool) -> Result<Vec<Desired>, Error> {
+fn plain_files(world: &World, manifest: &Manifest) -> Result<Vec<Desired>, Error> {
     let mut desired = Vec::new();
     for name in programs::NAMES {
         let path = Path::new("bin").join(name);
@@ -165,14 +170,26 @@ fn plain_files(world: &World, python_shim: bool) -> Result<Vec<Desired>, Error> 
         refuse_blessing(world, &path, name, &bytes)?;
         desired.push(Desired { path, bytes: Cow::Owned(bytes), mode: 0o755, is_text: false });
     }
-    let shim: &[Asset] = if python_shim { &assets::SHIM } else { &[] };
-    desired.extend(assets::ASSETS.iter().chain(shim).map(|asset| Desired {
+    let shim: &[Asset] = if manifest.python_shim { &assets::SHIM } else { &[] };
+    let plugin: &[Asset] = if manifest.plugin { &assets::PLUGIN } else { &[] };
+    desired.extend(assets::ASSETS.iter().chain(shim).chain(plugin).map(|asset| Desired {
         path: asset.place.into(),
         bytes: Cow::Borrowed(asset.bytes),
         mode: asset.mode,
         is_text: true,
     }));
     Ok(desired)
+}
+
+/// What a person runs so that OpenClaw takes the plugin. Without the third it is told nothing of how runs end.
+fn plugin_commands(world: &World) -> Vec<String> {
+    let folder = world.workspace.join("plugins/task-recovery");
+    let set = "openclaw config set plugins.entries.task-recovery";
+    vec![
+        shown(&["openclaw", "plugins", "install", "--link", &folder.to_string_lossy(), "--force"]),
+        "openclaw plugins enable task-recovery".to_owned(),
+        format!("{set}.hooks.allowConversationAccess true --strict-json"),
+    ]
 }
 
 /// Run from the workspace itself, a program that was replaced must not be taken for the one to place.

@@ -344,3 +344,23 @@ fn without_anything_to_call_it_the_files_are_there_and_the_person_is_told() {
     bench.answer(&["--uninstall"]);
     assert_eq!(fs::read_dir(bench.ws()).unwrap().count(), 0);
 }
+
+#[test]
+fn the_plugin_is_placed_when_it_is_asked_for_and_stays_until_it_is_taken_out() {
+    let bench = Bench::new().with_small_programs();
+    bench.answer(&["--trigger", "none"]);
+    assert!(!bench.path("ws/plugins").exists());
+    let answer = bench.answer(&["--plugin"]);
+    let next: Vec<&str> = answer["next"].as_array().unwrap().iter().map(|command| command.as_str().unwrap()).collect();
+    assert!(
+        next.len() == 3 && next[0].contains("plugins install --link") && next[2].contains("allowConversationAccess"),
+        "{next:?}"
+    );
+    for name in ["package.json", "openclaw.plugin.json", "index.js", "runs.js"] {
+        assert!(bench.path("ws/plugins/task-recovery").join(name).is_file(), "{name}");
+    }
+    // No trigger was asked for, and that stands.
+    assert_eq!((&answer["triggers"], &bench.answer(&[])["changed"]), (&serde_json::json!([]), &serde_json::json!(false)));
+    bench.answer(&["--uninstall"]);
+    assert!(!bench.path("ws/plugins").exists());
+}
