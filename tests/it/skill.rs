@@ -100,7 +100,7 @@ fn what_is_not_run_has_a_reason() {
 #[test]
 fn commands_in_sentences_exist() {
     let help = |program: &str| fs::read_to_string(root().join(format!("{program}/help.txt"))).unwrap();
-    let known: String = ["card", "checkpoint", "watch", "resume"].map(help).concat() + &asset("recovery-pass");
+    let known: String = ["card", "checkpoint", "watch", "resume", "heartbeat-install"].map(help).concat() + &asset("recovery-pass");
     let verbs: BTreeSet<&str> = known.lines().filter_map(|line| line.strip_prefix("  card ")?.split_whitespace().next()).collect();
     for (name, text) in everything() {
         for code in text.split('`').skip(1).step_by(2).filter(|code| !code.contains('\n')) {
@@ -109,11 +109,10 @@ fn commands_in_sentences_exist() {
                 assert!(verbs.contains(verb) || verb == "…", "{name}: {code}");
             }
             if let Some(program) = words.first().and_then(|word| word.strip_prefix("bin/")) {
-                let programs = ["", "card", "checkpoint", "watch", "resume", "recovery-pass", "run-ended"];
+                let programs = ["", "card", "checkpoint", "watch", "resume", "recovery-pass", "run-ended", "heartbeat-install"];
                 assert!(programs.contains(&program) || program == "…", "{name}: {code}");
             }
-            let ours =
-                !["openclaw", "heartbeat-install", "journalctl", "crontab"].contains(&words.first().copied().unwrap_or_default());
+            let ours = !["openclaw", "journalctl", "crontab"].contains(&words.first().copied().unwrap_or_default());
             for option in words.iter().filter(|word| ours && word.starts_with("--") && word.len() > 2) {
                 let positive = option.replacen("--no-", "--", 1);
                 assert!(known.contains(option) || known.contains(&positive), "{name}: {code}");
