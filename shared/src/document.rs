@@ -266,13 +266,17 @@ impl Document {
             .any(|(_, paths)| paths == path || paths.as_object().is_some_and(|paths| paths.values().any(|one| one == path)))
     }
 
-    /// Marks a step; one that was not there is added. Returns whether it was there.
+    /// Marks a step, by name; one that was not there is added. Returns whether it was there.
     pub fn set_step(&mut self, name: &str, status: &str, result: Option<&str>) -> bool {
         if !matches!(self.object.get("steps"), Some(Value::Array(_))) {
             self.set("steps", Value::Array(Vec::new()));
         }
         let Some(Value::Array(steps)) = self.object.get_mut("steps") else { return false };
-        let known = steps.iter().position(|step| step.get("name").and_then(Value::as_str) == Some(name));
+        // Of several of one name the first that is not done.
+        let mut named = steps.iter().enumerate().filter(|(_, step)| step.get("name").and_then(Value::as_str) == Some(name));
+        let first = named.clone().next();
+        let open = named.find(|(_, step)| step.get("status").and_then(Value::as_str) != Some("done"));
+        let known = open.or(first).map(|(index, _)| index);
         let index = known.unwrap_or_else(|| {
             steps.push(json!({"name": name, "status": "pending"}));
             steps.len() - 1

@@ -207,6 +207,9 @@ impl Store {
                 // Whoever wrote this state may have been killed before the history had it. When it is the task's end, nobody
                 // writes after it: a command that is repeated notes the gap.
                 held.note(document.count("revision"), self.clock.stamp(), &[]);
+                if let Err(error) = task_state::remove_leftover(&document, &self.card_path(id)) {
+                    say(&error);
+                }
                 Ok(document)
             }
         }

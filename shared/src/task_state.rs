@@ -246,6 +246,16 @@ pub(crate) fn named_by(card: &Document) -> Option<&Path> {
     named.map(Path::new).filter(|path| path.is_absolute())
 }
 
+/// Removes the file of a finished task whose writer was killed before it could. A file that is younger than the card was begun anew.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn remove_leftover(card: &Document, card_path: &Path) -> Result<(), String> {
+    let is_over = matches!(card.status(), Ok(Status::Completed | Status::Cancelled));
+    let is_older = named_by(card).and_then(modified).zip(modified(card_path)).is_some_and(|(file, card)| file < card);
+    if is_over && is_older { mirror(card, None) } else { Ok(()) }
+}
+
 /// Brings the file that a card names up to the card. The caller holds the task's update lock. `old` is the card as it was, and when
 /// that was written.
 ///

@@ -280,3 +280,33 @@ fn ten_thousand_cards_of_the_predecessor_move_in_with_one_command() {
     assert_eq!(here.run("card", &args).ok().stdout(), "");
     assert_eq!((&here.card("t1")["status"], &here.card("mine")["revision"]), (&json!("needs_attention"), &json!(1)));
 }
+
+/// Between the card's last write and the removal of its file.
+#[test]
+fn a_file_that_a_killed_writer_left_goes_when_the_end_is_said_again() {
+    let workspace = with_state();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    let text = state(&workspace);
+    workspace.run("card", &["complete", ID]).ok();
+    // Begun anew under the old name: it is not this task's end that removes it.
+    fs::write(workspace.path(".task-state.json"), &text).unwrap();
+    workspace.run("card", &["complete", ID]).ok();
+    assert_eq!(state(&workspace), text);
+    workspace.shell("touch -t 202601010000 .task-state.json").ok();
+    workspace.run("card", &["complete", ID]).ok();
+    assert!(!workspace.path(".task-state.json").exists());
+}
+
+#[test]
+fn of_two_steps_of_one_name_the_open_one_is_marked() {
+    let workspace = Workspace::new();
+    let told =
+        r#"{"taskId": "a", "steps": [{"name": "test", "status": "done", "result": "1"}, {"name": "test", "status": "pending"}]}"#;
+    workspace.run_with("card", &["import", "--from", "task-state", "-"], told).ok();
+    workspace.run("checkpoint", &["a", "--step", "test", "--result", "2"]).ok();
+    let card = workspace.card("a");
+    assert_eq!(
+        (&card["steps"][0]["result"], &card["steps"][1]["result"], &card["steps"][1]["status"]),
+        (&json!("1"), &json!("2"), &json!("done"))
+    );
+}

@@ -59,8 +59,13 @@ fn every_end_in_the_table_leaves_the_card_that_it_should() {
     let text = fs::read_to_string(tests::root().join("card/src/import/openclaw/runs.jsonl")).unwrap();
     let mut cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (index, case) in cases.iter_mut().enumerate() {
-        let heartbeat = if case["run"]["session_key"].as_str().unwrap().ends_with(":heartbeat") { ":heartbeat" } else { "" };
-        let key = format!("agent:main:case-{index}{heartbeat}");
+        // The key that a case is about, or one of its own.
+        let own = case["run"]["session_key"].as_str().unwrap();
+        let kind = [":heartbeat", ":internal-session-effects:x"]
+            .into_iter()
+            .find(|kind| own.contains(&kind[..kind.len() - 2]))
+            .unwrap_or("");
+        let key = format!("agent:main:case-{index}{kind}");
         if case["open_card"] == true {
             let card = json!({"schema_version": 1, "revision": 1, "task_id": format!("own-{index}"), "task_type": "t", "title": "x",
                 "created_at": "2026-11-30T09:00:00Z", "status": "running", "metadata": {"openclaw": {"session_key": key}}});

@@ -157,7 +157,7 @@ impl Import<'_> {
 
     /// The card that is to be looked at, if there is one.
     fn take(&self, run: &Run) -> Result<Option<Document>, Error> {
-        if matches!(classify(run, &self.phrases, false), Class::Ignore(Why::Running | Why::Heartbeat)) {
+        if matches!(classify(run, &self.phrases, false), Class::Ignore(Why::Running | Why::OpenClaws)) {
             return Ok(None);
         }
         let now = self.store.clock().now();
@@ -215,7 +215,7 @@ impl Import<'_> {
                     self.change(&found.id, run, class, |card, _| edits::leave_alone(card, run, end.ended_at, stopped))?;
                 }
             }
-            (Class::Ignore(Why::Running | Why::Heartbeat), _) => {}
+            (Class::Ignore(Why::Running | Why::OpenClaws), _) => {}
         }
         Ok(Taken::Done(None))
     }

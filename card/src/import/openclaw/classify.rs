@@ -53,7 +53,8 @@ pub(super) enum Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
     Running,
-    Heartbeat,
+    /// Of a heartbeat, or of a session that OpenClaw keeps for itself.
+    OpenClaws,
     Killed,
     Unsure,
 }
@@ -75,8 +76,9 @@ impl Reason {
 
 /// Decides. `open_card`: the session has a card that is not finished.
 pub(super) fn classify(run: &Run, phrases: &Phrases, open_card: bool) -> Class {
-    if run.trigger == "heartbeat" || run.session_key.ends_with(":heartbeat") {
-        return Class::Ignore(Why::Heartbeat);
+    let internal = run.session_key.contains(":internal-session-effects:");
+    if run.trigger == "heartbeat" || run.session_key.ends_with(":heartbeat") || internal {
+        return Class::Ignore(Why::OpenClaws);
     }
     match run.state {
         Some(State::Running) => return Class::Ignore(Why::Running),
