@@ -5,6 +5,7 @@
 //! they decided stands, and nothing is started.
 
 use shared::adapter::{Usability, usability};
+use shared::card::Fault;
 use shared::store::{LoadError, Store};
 
 use crate::budget::Budget;
@@ -18,8 +19,12 @@ pub(crate) fn obstacle(store: &Store, claimed: &Claimed, budget: Budget, signals
     if let Some(signal) = signals.first() {
         return Some(Ending::Interrupted(signal));
     }
-    if is_overtaken(store, claimed) {
-        return Some(Ending::Overtaken);
+    match standing(store, claimed) {
+        Standing::Ours => {}
+        Standing::Overtaken => return Some(Ending::Overtaken),
+        Standing::Unknown(why) => {
+            return Some(Ending::NotStarted { ours: true, detail: format!("its card cannot be read again: {why}") });
+        }
     }
     if budget.is_over(signals) {
         let detail = "the pass's time was over before it started".to_owned();
@@ -35,9 +40,21 @@ pub(crate) fn obstacle(store: &Store, claimed: &Claimed, budget: Budget, signals
 
 /// Whether the card no longer says that this attempt is to run. One that cannot be read is looked at again when it is settled.
 pub(crate) fn is_overtaken(store: &Store, claimed: &Claimed) -> bool {
+    matches!(standing(store, claimed), Standing::Overtaken)
+}
+
+enum Standing {
+    Ours,
+    Overtaken,
+    /// Neither is known, and why: nothing is started on a guess.
+    Unknown(String),
+}
+
+fn standing(store: &Store, claimed: &Claimed) -> Standing {
     match store.load(&claimed.id) {
-        Ok((_, card)) => !may_start(&card, claimed.number, &claimed.token),
-        Err(LoadError::Missing | LoadError::Bad(_)) => true,
-        Err(LoadError::Ours(_)) => false,
+        Ok((_, card)) if may_start(&card, claimed.number, &claimed.token) => Standing::Ours,
+        Err(LoadError::Bad(error)) if error.fault == Fault::Unreadable => Standing::Unknown(error.detail),
+        Err(LoadError::Ours(why)) => Standing::Unknown(why),
+        Ok(_) | Err(LoadError::Missing | LoadError::Bad(_)) => Standing::Overtaken,
     }
 }
