@@ -39,12 +39,14 @@ test:
 	$(CARGO) test --locked --workspace --exclude tests --no-fail-fast
 	$(CARGO) test --locked --package tests --no-fail-fast
 
-# Why it can be trusted: layers of harm, each with a figure and a control; see tests/README.md. LAYERS names some of them.
+# Why it can be trusted: layers of harm, each with a figure and a control; see tests/README.md. LAYERS names some of them,
+# SEED repeats a run.
 LAYERS =
+SEED =
 proof:
 	$(CARGO) build --release --locked --workspace --exclude tests --bins
 	$(CARGO) build --profile proof --locked --package tests --bins
-	"$(TARGET)/proof/proof" $(LAYERS)
+	"$(TARGET)/proof/proof" $(if $(SEED),--seed $(SEED)) $(LAYERS)
 
 # What it costs, beside what people would use instead: figures of one run on one machine.
 bench:

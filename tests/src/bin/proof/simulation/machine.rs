@@ -26,6 +26,8 @@ pub(super) struct Machine {
     booted_at: i64,
     last_pass: LastPass,
     stamped_at: i64,
+    /// In which boot that was: of another one's clocks nothing follows.
+    stamped_in: Option<u32>,
     /// What the wall clock ran ahead by, and what it was set back by, since the last stamp.
     ahead: i64,
     back: i64,
@@ -53,6 +55,7 @@ impl Machine {
             booted_at: 0,
             last_pass: LastPass::default(),
             stamped_at: 0,
+            stamped_in: None,
             ahead: 0,
             back: 0,
             unseen: 0,
@@ -90,8 +93,9 @@ impl Machine {
         self.booted_at = self.now;
     }
 
+    /// Until a pass of this boot has ended, nobody can tell a step of the clock from time.
     fn gap_is_seen(&self) -> bool {
-        self.ahead - self.back > MINUTE
+        self.stamped_in == Some(self.boot) && self.ahead - self.back > MINUTE
     }
 
     /// A pass looks around.
@@ -108,7 +112,7 @@ impl Machine {
         } else {
             self.unseen += self.ahead;
         }
-        (self.ahead, self.back, self.stamped_at) = (0, 0, self.now);
+        (self.ahead, self.back, self.stamped_at, self.stamped_in) = (0, 0, self.now, Some(self.boot));
         self.last_pass = self.last_pass.next(Some(self.clocks()), BTreeSet::new());
     }
 

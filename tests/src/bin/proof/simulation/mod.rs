@@ -32,7 +32,7 @@ use world::{Counts, Violation, World};
 const WORLDS: u64 = 1560;
 const LIFE_MS: i64 = 30 * machine::DAY;
 /// Worlds in which a broken decision must be noticed.
-const WORLDS_OF_CONTROL: u64 = 200;
+const WORLDS_OF_CONTROL: u64 = 2000;
 /// Lines of a story that are shown.
 const STORY_LINES: usize = 30;
 const YEAR_MS: i64 = 365 * machine::DAY;
