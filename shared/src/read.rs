@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use nix::NixPath;
 use nix::errno::Errno;
@@ -148,7 +149,10 @@ fn kind_of(meta: &fs::Metadata) -> Option<&'static str> {
 /// Why a file should not be believed, if others could have written it.
 #[must_use]
 pub(crate) fn distrust(meta: &fs::Metadata) -> Option<String> {
-    if meta.uid() != Uid::effective().as_raw() && meta.uid() != 0 {
+    // Asked once: thousands of cards are looked at.
+    static OWN: OnceLock<Uid> = OnceLock::new();
+    let own = OWN.get_or_init(Uid::effective);
+    if meta.uid() != own.as_raw() && meta.uid() != 0 {
         return Some(format!("it is owned by uid {}", meta.uid()));
     }
     (meta.mode() & 0o002 != 0).then(|| format!("everyone may write it (mode {:o})", meta.mode() & 0o7777))

@@ -104,6 +104,37 @@ fn an_installation_and_its_removal_that_are_killed_are_run_again() {
     assert!(points > 30, "only {points} points");
 }
 
+/// A text that is handed on to another program is whole before that program starts.
+#[test]
+fn no_kill_while_the_crontab_is_handed_on_empties_it() {
+    if !has_tool("strace") {
+        return;
+    }
+    let probe = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return tests::skip("strace may not trace here");
+    }
+    let mut points = 0;
+    for (before, args) in [(&["--trigger", "none"][..], &["--trigger", "cron"][..]), (&["--trigger", "cron"], &["--uninstall"])] {
+        for call in ["?clone3", "?clone", "?vfork", "?wait4"] {
+            for occurrence in 1..60 {
+                let bench = bench();
+                run(&bench, before);
+                let cut = killed(&bench, args, call, occurrence);
+                points += usize::from(cut);
+                run(&bench, &["--trigger", "cron"]);
+                // Whoever was started before the kill goes on, and may have the last word: with all that others wrote in it.
+                let text = bench.text("stand-ins/crontab.text");
+                assert!(text.starts_with("# mine\n"), "{args:?} {call} {occurrence}: {text:?}");
+                if !cut {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(points > 5, "only {points} points");
+}
+
 type Snapshot = [(std::path::PathBuf, u32, Vec<u8>)];
 
 #[track_caller]
