@@ -101,62 +101,62 @@ fn due(line: &Line, now: Timestamp) -> Telling {
         ("silent" | "attempt_silent", Some(silence)) => format!(" for {silence}"),
         (_, Some(silence)) => format!(", last sign of life {silence} ago"),
     };
-    let last = match time(line, "last_checkpoint").map(|at| age(at, now)) {
+    let last = match line.time("last_checkpoint").map(|at| age(at, now)) {
         None => "no checkpoint yet".to_owned(),
         Some(age) if silence.as_ref() == Some(&age) => String::new(),
         Some(age) => format!("last checkpoint {age} ago"),
     };
     let what = format!("due: {}{how_long}", phrase(word));
-    let facts = vec![phase(line), counts(line), last, field(line, "detail")];
+    let facts = vec![phase(line), counts(line), last, line.shown("detail")];
     Telling { facts, next: Some(resume(line)), ..telling(Style::Warning, what, shown(word)) }
 }
 
 fn attempt_failed(line: &Line, now: Timestamp) -> Telling {
     let word = line.text("outcome");
-    let again = match time(line, "next_attempt_at") {
+    let again = match line.time("next_attempt_at") {
         Some(at) => format!("; the next one is due {}", ahead(at, now)),
         None => "; the next pass looks at it again".to_owned(),
     };
     let progress = if line.0.contains_key("progress") { "it made progress on the way" } else { "" };
-    let facts = vec![phase(line), progress.to_owned(), field(line, "detail")];
+    let facts = vec![phase(line), progress.to_owned(), line.shown("detail")];
     Telling { facts, ..telling(Style::Warning, format!("{}{again}", attempt(line)), ended_as(word)) }
 }
 
 fn needs_attention(line: &Line, now: Timestamp) -> Telling {
     let word = line.text("reason");
-    let since = time(line, "blocked_since").map(|at| lasting(at, now)).unwrap_or_default();
+    let since = line.time("blocked_since").map(|at| lasting(at, now)).unwrap_or_default();
     let last = if line.0.contains_key("outcome") { attempt(line) } else { String::new() };
-    let facts = vec![phase(line), since, last, field(line, "detail")];
+    let facts = vec![phase(line), since, last, line.shown("detail")];
     Telling { facts, ..telling(Style::Alarm, format!("needs a person: {}", phrase(word)), shown(word)) }
 }
 
 fn ended_well(line: &Line, how: &str) -> Telling {
     let word = line.text("outcome");
-    let (from, to) = (field(line, "from_phase"), field(line, "to_phase"));
+    let (from, to) = (line.shown("from_phase"), line.shown("to_phase"));
     let way = match (from.as_str(), to.as_str()) {
         (_, "") => String::new(),
         ("", to) => format!(", phase {to}"),
         (from, to) if from == to => format!(", phase {to}"),
         (from, to) => format!(", from phase {from} to {to}"),
     };
-    let did = if word.is_empty() { format!("attempt {} is running", field(line, "attempt")) } else { attempt(line) };
+    let did = if word.is_empty() { format!("attempt {} is running", line.shown("attempt")) } else { attempt(line) };
     let style = if word.is_empty() { Style::Active } else { Style::Good };
-    Telling { facts: vec![field(line, "detail")], ..telling(style, format!("{how}: {did}{way}"), ended_as(word)) }
+    Telling { facts: vec![line.shown("detail")], ..telling(style, format!("{how}: {did}{way}"), ended_as(word)) }
 }
 
 fn ready(line: &Line) -> Telling {
-    let facts = vec![phase(line), field(line, "detail")];
+    let facts = vec![phase(line), line.shown("detail")];
     Telling { facts, next: Some(resume(line)), ..telling(Style::Active, "ready to start".to_owned(), "") }
 }
 
 fn skipped(line: &Line, now: Timestamp) -> Telling {
     let word = line.text("reason");
-    let facts = vec![phase(line), until(line, now), field(line, "detail")];
+    let facts = vec![phase(line), until(line, now), line.shown("detail")];
     Telling { facts, ..telling(Style::Faint, format!("skipped: {}", phrase(word)), shown(word)) }
 }
 
 fn contained(line: &Line) -> Telling {
-    let what = format!("contained: what attempt {} of the cancelled task had left was ended", field(line, "attempt"));
+    let what = format!("contained: what attempt {} of the cancelled task had left was ended", line.shown("attempt"));
     telling(Style::Good, what, "")
 }
 
@@ -170,7 +170,7 @@ fn planned(line: &Line, now: Timestamp) -> Telling {
         other => format!("would be handled: {other}"),
     };
     let first = if line.0.contains_key("would_first_end") { "its living attempt would be ended first" } else { "" };
-    let facts = vec![phase(line), until(line, now), first.to_owned(), field(line, "detail")];
+    let facts = vec![phase(line), until(line, now), first.to_owned(), line.shown("detail")];
     let style = if line.text("would") == "skip" { Style::Faint } else { Style::Active };
     Telling { facts, ..telling(style, format!("{would}: {}", phrase(word)), shown(word)) }
 }
@@ -178,7 +178,7 @@ fn planned(line: &Line, now: Timestamp) -> Telling {
 fn unknown(line: &Line, signal: &str) -> Telling {
     let word = line.text("reason");
     let what = if word.is_empty() { signal.to_owned() } else { format!("{signal}: {}", phrase(word)) };
-    Telling { facts: vec![phase(line), field(line, "detail")], ..telling(Style::Strong, what, shown(word)) }
+    Telling { facts: vec![phase(line), line.shown("detail")], ..telling(Style::Strong, what, shown(word)) }
 }
 
 fn telling(style: Style, what: String, word: &str) -> Telling {
@@ -201,19 +201,19 @@ fn ended_as(word: &str) -> &str {
 
 fn attempt(line: &Line) -> String {
     let kind = line.text("outcome");
-    format!("attempt {} {}", field(line, "attempt"), outcome(kind).unwrap_or(kind))
+    format!("attempt {} {}", line.shown("attempt"), outcome(kind).unwrap_or(kind))
 }
 
 fn phase(line: &Line) -> String {
-    labelled("phase ", &field(line, "phase"))
+    labelled("phase ", &line.shown("phase"))
 }
 
 fn counts(line: &Line) -> String {
-    labelled("retries ", &field(line, "retry_count")) + &labelled("/", &field(line, "max_retries"))
+    labelled("retries ", &line.shown("retry_count")) + &labelled("/", &line.shown("max_retries"))
 }
 
 fn until(line: &Line, now: Timestamp) -> String {
-    let Some(at) = time(line, "until") else { return String::new() };
+    let Some(at) = line.time("until") else { return String::new() };
     match line.text("reason") {
         "healthy" | "alive" | "attempt_alive" => format!("it counts as silent {}", ahead(at, now)),
         _ => format!("over {}", ahead(at, now)),
@@ -226,18 +226,6 @@ fn resume(line: &Line) -> String {
 
 fn labelled(label: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{label}{text}") }
-}
-
-fn field(line: &Line, name: &str) -> String {
-    match line.0.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        None | Some(Value::Null) => String::new(),
-        Some(other) => other.to_string(),
-    }
-}
-
-fn time(line: &Line, name: &str) -> Option<Timestamp> {
-    Timestamp::parse(line.text(name)).ok().map(|(at, _)| at)
 }
 
 #[cfg(test)]

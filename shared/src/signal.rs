@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::card::{Card, CardError};
 use crate::last_pass::Told;
 use crate::talk::command;
+use crate::time::Timestamp;
 use crate::verdict::{Attention, Due, Facts, minutes, silent_since};
 
 /// One signal.
@@ -44,6 +45,22 @@ impl Line {
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field as it is shown, whatever it is; empty when it is absent.
+    #[must_use]
+    pub fn shown(&self, name: &str) -> String {
+        match self.0.get(name) {
+            Some(Value::String(text)) => text.clone(),
+            None | Some(Value::Null) => String::new(),
+            Some(other) => other.to_string(),
+        }
+    }
+
+    /// A field's time; none when it is absent or no time.
+    #[must_use]
+    pub fn time(&self, name: &str) -> Option<Timestamp> {
+        Timestamp::parse(self.text(name)).ok().map(|(at, _)| at)
     }
 
     /// Whether a person is needed.

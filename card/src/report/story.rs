@@ -57,7 +57,7 @@ pub(crate) fn of(line: &Line, words: &dyn Words, now: Timestamp) -> Story {
         "ready" => (Kind::Ready, false, vec![words.is_ready().to_owned(), phase(line, words)]),
         "skipped" if matches!(line.text("reason"), "error" | "refused") => (Kind::Trouble, true, vec![reason(line, words)]),
         "skipped" => (Kind::Other, false, vec![reason(line, words), until(line, words, now)]),
-        "contained" => (Kind::Other, true, vec![words.is_contained(&field(line, "attempt"))]),
+        "contained" => (Kind::Other, true, vec![words.is_contained(&line.shown("attempt"))]),
         "dry_run" => (Kind::Other, false, vec![words.would(line.text("would"), &reason(line, words)), until(line, words, now)]),
         other => (Kind::Other, false, vec![other.to_owned(), reason(line, words)]),
     };
@@ -68,7 +68,7 @@ pub(crate) fn of(line: &Line, words: &dyn Words, now: Timestamp) -> Story {
         title: line.text("title").to_owned(),
         what: words.join(&parts),
         detail: detail(line).0.to_owned(),
-        then: if kind == Kind::Failed { words.again(time(line, "next_attempt_at"), now) } else { String::new() },
+        then: if kind == Kind::Failed { words.again(line.time("next_attempt_at"), now) } else { String::new() },
         log: line.text("log").to_owned(),
         next: next(line, kind),
     }
@@ -76,7 +76,7 @@ pub(crate) fn of(line: &Line, words: &dyn Words, now: Timestamp) -> Story {
 
 fn person(line: &Line, words: &dyn Words, now: Timestamp) -> Vec<String> {
     let last = if line.0.contains_key("outcome") { attempt(line, words) } else { String::new() };
-    let seconds = time(line, "blocked_since").map(|since| ms(now.seconds_since(since)) / 1000).filter(|seconds| *seconds >= 60);
+    let seconds = line.time("blocked_since").map(|since| ms(now.seconds_since(since)) / 1000).filter(|seconds| *seconds >= 60);
     let lasting = seconds.map(|seconds| words.lasting(&words.span(seconds))).unwrap_or_default();
     let pending = detail(line).1.map(|action| words.pending(action)).unwrap_or_default();
     vec![reason(line, words), phase(line, words), last, lasting, pending]
@@ -97,7 +97,7 @@ fn silent(line: &Line, words: &dyn Words) -> Vec<String> {
 }
 
 fn ended_well(line: &Line, words: &dyn Words) -> String {
-    let number = field(line, "attempt");
+    let number = line.shown("attempt");
     match line.text("outcome") {
         "completed" => words.is_finished(&number),
         "" => words.is_running(&number),
@@ -108,7 +108,7 @@ fn ended_well(line: &Line, words: &dyn Words) -> String {
 
 fn attempt(line: &Line, words: &dyn Words) -> String {
     let kind = line.text("outcome");
-    words.attempt(&field(line, "attempt"), words.outcome(kind).unwrap_or(kind))
+    words.attempt(&line.shown("attempt"), words.outcome(kind).unwrap_or(kind))
 }
 
 /// The phrase for a reason; a task's own reason is said as it is.
@@ -124,7 +124,7 @@ fn phase(line: &Line, words: &dyn Words) -> String {
 }
 
 fn until(line: &Line, words: &dyn Words, now: Timestamp) -> String {
-    time(line, "until").map(|at| words.until(at, now)).unwrap_or_default()
+    line.time("until").map(|at| words.until(at, now)).unwrap_or_default()
 }
 
 /// The program's own words, and what is about to happen, which is written behind them.
@@ -145,16 +145,4 @@ fn next(line: &Line, kind: Kind) -> String {
         ("", Kind::Silent | Kind::Ready) => format!("resume {}", shell_word(line.text("task_id"))),
         (given, _) => given.to_owned(),
     }
-}
-
-fn field(line: &Line, name: &str) -> String {
-    match line.0.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        None | Some(Value::Null) => String::new(),
-        Some(other) => other.to_string(),
-    }
-}
-
-fn time(line: &Line, name: &str) -> Option<Timestamp> {
-    Timestamp::parse(line.text(name)).ok().map(|(at, _)| at)
 }

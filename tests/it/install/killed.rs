@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use tests::{has_tool, word};
+use tests::{strace, word};
 
 use super::{Bench, snapshot};
 
@@ -64,15 +64,11 @@ fn killed(bench: &Bench, args: &[&str], call: &str, occurrence: usize) -> bool {
 
 #[test]
 fn an_installation_and_its_removal_that_are_killed_are_run_again() {
-    if !has_tool("strace") {
-        return;
+    if let Err(why) = strace::is_usable() {
+        return tests::skip(&why);
     }
     let args = [&TRIGGERS[..], &["--agents-md"]].concat();
     let clean_run = bench();
-    let probe = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
-    if !probe.is_ok_and(|status| status.success()) {
-        return tests::skip("strace may not trace here");
-    }
     clean(&clean_run);
     let before = snapshot(&clean_run.path(""));
     run(&clean_run, &args);
@@ -107,12 +103,8 @@ fn an_installation_and_its_removal_that_are_killed_are_run_again() {
 /// A text that is handed on to another program is whole before that program starts.
 #[test]
 fn no_kill_while_the_crontab_is_handed_on_empties_it() {
-    if !has_tool("strace") {
-        return;
-    }
-    let probe = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
-    if !probe.is_ok_and(|status| status.success()) {
-        return tests::skip("strace may not trace here");
+    if let Err(why) = strace::is_usable() {
+        return tests::skip(&why);
     }
     let mut points = 0;
     for (before, args) in [(&["--trigger", "none"][..], &["--trigger", "cron"][..]), (&["--trigger", "cron"], &["--uninstall"])] {
