@@ -4,16 +4,16 @@
 //! that is present has its type or the card is invalid: nothing is guessed. Fields that are not
 //! named here are somebody else's and are skipped.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
-
 use serde::Deserialize;
-use serde_json::error::Category;
 
+use crate::fault::json_error;
+pub use crate::fault::{CardError, Fault};
 use crate::id;
-use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Text, Unread, counted, object, present, present_object};
+use crate::parts::{Checkpoint, Digest, Step};
+use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Unread, counted, object, present, present_object};
 pub use crate::status::Status;
 use crate::time::Timestamp;
+use crate::usual::without_checkpoints;
 
 /// The largest card, in bytes.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -74,46 +74,6 @@ struct Metadata {
     depends_on: Vec<String>,
     #[serde(default)]
     pending_action: Option<serde_json::Value>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Checkpoint {
-    #[serde(rename = "phase", default, deserialize_with = "present")]
-    _phase: Option<Text>,
-    #[serde(rename = "at")]
-    _at: Timestamp,
-    #[serde(rename = "message", default, deserialize_with = "present")]
-    _message: Option<Text>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Step {
-    #[serde(rename = "name")]
-    _name: Text,
-    #[serde(rename = "status")]
-    _status: StepStatus,
-    #[serde(rename = "result", default)]
-    _result: Option<serde::de::IgnoredAny>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct StepStatus;
-
-impl<'de> Deserialize<'de> for StepStatus {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Cow::<str>::deserialize(deserializer)?.as_ref() {
-            "pending" | "done" | "failed" => Ok(Self),
-            other => Err(serde::de::Error::custom(format!("{other:?} is no status of a step: pending, done, failed"))),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Digest {
-    #[serde(rename = "bytes")]
-    _bytes: u64,
-    #[serde(rename = "sha256")]
-    _sha256: Text,
 }
 
 /// One run card. Accessor methods apply the defaults.
@@ -229,50 +189,6 @@ pub struct Card {
     pub attention: Option<Attention>,
 }
 
-/// Why a card cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The file cannot be opened or read, or is no regular file of at most 4 MiB.
-    Unreadable,
-    /// The content is no card.
-    Invalid,
-    /// A later schema version.
-    UnknownVersion,
-    /// Others could have written it.
-    Insecure,
-}
-
-impl Fault {
-    /// The attention's reason.
-    #[must_use]
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Unreadable => "card_unreadable",
-            Self::Invalid => "card_invalid",
-            Self::UnknownVersion => "card_unknown_version",
-            Self::Insecure => "card_insecure",
-        }
-    }
-}
-
-/// A card that cannot be used, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardError {
-    /// Which kind of fault.
-    pub fault: Fault,
-    /// One sentence.
-    pub detail: String,
-    /// The file, where it is known.
-    pub path: Option<PathBuf>,
-}
-
-impl CardError {
-    /// A fault with its sentence.
-    pub fn new(fault: Fault, detail: impl Into<String>) -> Self {
-        Self { fault, detail: detail.into(), path: None }
-    }
-}
-
 impl Card {
     /// Reads the card that the file `<file_id>.json` holds.
     ///
@@ -292,9 +208,9 @@ impl Card {
         if text.trim_ascii().is_empty() {
             return Err(CardError::new(Fault::Invalid, "the file is empty"));
         }
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        let parsed = object(&mut deserializer).and_then(|card: Self| deserializer.end().map(|()| card));
-        let mut card = parsed.map_err(|error| match version(text) {
+        // What is wrong is said of the whole text: of its lines and columns.
+        let short = without_checkpoints(text).and_then(|short| read_text(&short).ok());
+        let mut card = short.map_or_else(|| read_text(text), Ok).map_err(|error| match version(text) {
             Some(other) => unknown_version(other),
             None => CardError::new(Fault::Invalid, json_error(&error)),
         })?;
@@ -414,6 +330,11 @@ impl Card {
     }
 }
 
+fn read_text(text: &str) -> Result<Card, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    object(&mut deserializer).and_then(|card| deserializer.end().map(|()| card))
+}
+
 fn version(text: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Version {
@@ -428,15 +349,6 @@ fn unknown_version(version: u64) -> CardError {
         Fault::UnknownVersion,
         format!("schema_version is {version}, this program knows {SCHEMA_VERSION}: update task-recovery"),
     )
-}
-
-/// serde_json's message in one line, with what a person can do something with.
-pub(crate) fn json_error(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match error.classify() {
-        Category::Eof => format!("the file ends too early, at line {} column {}", error.line(), error.column()),
-        _ => text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! id  time                         values
-//! status  shape  card  document    a card as it is read, and as it is written
+//! status  shape  parts  usual      what a card's fields may be
+//! card  fault  document            a card as it is read, why it cannot be, and as it is written
 //! entry  answer  progress          what a checkpoint records, and whether it is more than before
 //! lock  durable  history  folder   files: exclusion, replacing, the audit trail, trees
 //! interrupted                      calls that a signal cut short
@@ -29,6 +30,7 @@ pub mod edit;
 pub mod entry;
 pub mod exit;
 pub mod facts;
+mod fault;
 pub mod folder;
 pub mod history;
 pub mod id;
@@ -38,6 +40,7 @@ pub mod leader;
 pub mod listing;
 pub mod liveness;
 pub mod lock;
+mod parts;
 pub mod policy;
 pub mod processes;
 pub mod progress;
@@ -54,6 +57,7 @@ pub mod talk;
 pub mod task_state;
 pub mod text;
 pub mod time;
+mod usual;
 pub mod verdict;
 pub mod verified;
 pub mod words;

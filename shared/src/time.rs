@@ -84,7 +84,7 @@ impl Timestamp {
 
 /// Milliseconds of a time in the form that is written here, `2026-11-30T01:00:00Z`: a card holds many. Whatever is unusual about
 /// it, a leap second for example, is left to the library.
-fn usual(text: &[u8]) -> Option<i64> {
+pub(crate) fn usual(text: &[u8]) -> Option<i64> {
     let number = |range: Range<usize>| -> Option<i64> {
         text[range].iter().try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
     };

@@ -29,13 +29,25 @@ pub(crate) fn named(card: &str, id: &str) -> String {
     card.replace(ID, id)
 }
 
+/// Its checkpoints are laid out as they are written, for which the programs' reader has a short cut.
 pub(crate) const SILENT: &str = r#"{
   "schema_version": 1, "revision": 7, "task_id": "TASK", "task_type": "report", "title": "月报 📈",
   "created_at": "2026-11-30T20:00:00Z", "updated_at": "2026-11-30T23:20:00Z", "status": "running", "phase": "collect",
   "resume_adapter": "/bin/sh", "allow_auto_resume": true, "stale_after_minutes": 30, "max_retries": 3, "retry_count": 1,
   "max_failures": 50, "failures": 2, "attempt": 4, "timeout_seconds": 300, "cooldown_seconds": 15, "give_up_after_minutes": 4320,
   "last_checkpoint_at": "2026-11-30T23:20:00Z", "checkpoint_count": 2,
-  "checkpoints": [{"phase": "plan", "at": "2026-11-30T22:00:00Z", "message": "planned"}, {"phase": "collect", "at": "2026-11-30T23:20:00Z", "message": "250 of 1000"}],
+  "checkpoints": [
+    {
+      "phase": "plan",
+      "at": "2026-11-30T22:00:00Z",
+      "message": "planned"
+    },
+    {
+      "phase": "collect",
+      "at": "2026-11-30T23:20:00Z",
+      "message": "250 of 1000"
+    }
+  ],
   "artifacts": {"phase_plan": {"plan": "/tmp/plan.md"}}, "artifact_digests": {"/tmp/plan.md": {"bytes": 4, "sha256": "b5bb"}},
   "steps": [{"name": "one", "status": "done", "result": "fine"}, {"name": "two", "status": "pending"}],
   "context": {"cursor": 250}, "metadata": {"depends_on": ["done_1"], "owner": "alice"},
