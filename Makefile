@@ -11,6 +11,9 @@ FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 PROGRAM_PREFIX =
 CARGO = cargo
 TARGET = $${CARGO_TARGET_DIR:-target}
+# With PROFILE=dev the programs are built without optimizing, in seconds; say it to "make install" and "make demo", too.
+PROFILE = release
+BUILT = $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 
 PROGRAMS = card checkpoint watch resume heartbeat-install
 # What completions are found by, for shells that look for a file a command.
@@ -28,11 +31,11 @@ MANUALS = card/card.1 checkpoint/checkpoint.1 watch/watch.1task resume/resume.1 
 	man/task-card.5 man/task-recovery.7
 
 all:
-	$(CARGO) build --release --locked --workspace --exclude tests --bins
+	$(CARGO) build --profile $(PROFILE) --locked --workspace --exclude tests --bins
 
 # A task is cut, seen, brought back and finished.
 demo: all
-	sh tests/demo.sh "$(TARGET)/release"
+	sh tests/demo.sh "$(BUILT)"
 
 test:
 	$(CARGO) build --locked --workspace --exclude tests --bins
@@ -71,9 +74,9 @@ check:
 # the others complete it, too, where the watch on the PATH is this one. All names are quoted: paths may have spaces.
 install:
 	@case '$(PROGRAM_PREFIX)' in *[!A-Za-z0-9._-]* | -*) echo 'install: PROGRAM_PREFIX may have letters, digits, ".", "_" and "-"' >&2; exit 1 ;; esac
-	@for p in $(PROGRAMS); do test -x "$(TARGET)/release/$$p" || { echo 'install: nothing is built: run make first' >&2; exit 1; }; done
+	@for p in $(PROGRAMS); do test -x "$(BUILT)/$$p" || { echo 'install: nothing is built: run make first' >&2; exit 1; }; done
 	mkdir -p "$(DESTDIR)$(LIBEXECDIR)" "$(DESTDIR)$(BASHDIR)" "$(DESTDIR)$(ZSHDIR)" "$(DESTDIR)$(FISHDIR)"
-	for p in $(PROGRAMS); do install -m 755 "$(TARGET)/release/$$p" "$(DESTDIR)$(LIBEXECDIR)/$$p" || exit 1; done
+	for p in $(PROGRAMS); do install -m 755 "$(BUILT)/$$p" "$(DESTDIR)$(LIBEXECDIR)/$$p" || exit 1; done
 	for m in $(MANUALS); do d="$(DESTDIR)$(MANDIR)/man$$(expr "$$m" : '.*[.]\([0-9]\)')" && mkdir -p "$$d" && \
 		install -m 644 "$$m" "$$d/$${m##*/}" || exit 1; done
 	$(COMPLETIONS) <completions/task-recovery.bash >"$(DESTDIR)$(BASHDIR)/task-recovery"

@@ -63,25 +63,3 @@ fn the_readme_begins_with_the_two_commands() {
     assert!(commands[0].starts_with("make demo") && commands[1].starts_with("make test"), "{commands:?}");
     assert!(readme.lines().position(|line| line.starts_with("make demo")).unwrap() < 6);
 }
-
-#[test]
-fn the_readmes_adapter_and_commands_work_as_printed() {
-    let workspace = Workspace::new();
-    let readme = read("README.md");
-    let blocks: Vec<&str> = readme.split("```").skip(1).step_by(2).collect();
-    let block = |start: &str| blocks.iter().find(|block| block.contains(start)).unwrap().to_string();
-    workspace.write("report.sh", block("#!/bin/sh").strip_prefix("sh\n").unwrap());
-    workspace.write("collect.sh", "#!/bin/sh\necho '{}'\n");
-    workspace.write("analyze.sh", "#!/bin/sh\ncat \"$1\"\n");
-    let phases = workspace.shell(&block("--task-id report_1"));
-    phases.ok();
-    workspace.run("resume", &["report_1", "--force"]).ok();
-    assert_eq!(workspace.card("report_1")["phase"], "analyze");
-    workspace.run("resume", &["report_1", "--force"]).ok();
-    assert_eq!(workspace.card("report_1")["status"], "completed");
-    workspace.shell("mkdir -p home/proj && printf 'all:\\n\\techo built\\n' >home/proj/Makefile").ok();
-    let command = block("card create build");
-    let ran = workspace.shell(&command);
-    assert_eq!(ran.ok().one()["outcome"], "completed", "{ran}");
-    workspace.shell(&block("watch --format ids").replace("jq -r .task_id", "cat")).ok();
-}

@@ -24,6 +24,7 @@ mod installed;
 mod leader;
 mod manuals;
 mod monitor;
+mod newcomer;
 mod notify;
 mod openclaw_attempts;
 mod openclaw_ends;

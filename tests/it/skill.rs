@@ -99,24 +99,29 @@ fn what_is_not_run_has_a_reason() {
 /// A verb or an option that a sentence names and that no program knows would send an agent astray.
 #[test]
 fn commands_in_sentences_exist() {
+    for (name, text) in everything() {
+        commands_exist(&name, &text);
+    }
+}
+
+/// The same, of one document.
+pub(crate) fn commands_exist(name: &str, text: &str) {
     let help = |program: &str| fs::read_to_string(root().join(format!("{program}/help.txt"))).unwrap();
     let known: String = ["card", "checkpoint", "watch", "resume", "heartbeat-install"].map(help).concat() + &asset("recovery-pass");
     let verbs: BTreeSet<&str> = known.lines().filter_map(|line| line.strip_prefix("  card ")?.split_whitespace().next()).collect();
-    for (name, text) in everything() {
-        for code in text.split('`').skip(1).step_by(2).filter(|code| !code.contains('\n')) {
-            let words: Vec<&str> = code.split_whitespace().collect();
-            if let ["bin/card" | "card", verb, ..] = words[..] {
-                assert!(verbs.contains(verb) || verb == "…", "{name}: {code}");
-            }
-            if let Some(program) = words.first().and_then(|word| word.strip_prefix("bin/")) {
-                let programs = ["", "card", "checkpoint", "watch", "resume", "recovery-pass", "run-ended", "heartbeat-install"];
-                assert!(programs.contains(&program) || program == "…", "{name}: {code}");
-            }
-            let ours = !["openclaw", "journalctl", "crontab"].contains(&words.first().copied().unwrap_or_default());
-            for option in words.iter().filter(|word| ours && word.starts_with("--") && word.len() > 2) {
-                let positive = option.replacen("--no-", "--", 1);
-                assert!(known.contains(option) || known.contains(&positive), "{name}: {code}");
-            }
+    for code in text.split('`').skip(1).step_by(2).filter(|code| !code.contains('\n')) {
+        let words: Vec<&str> = code.split_whitespace().collect();
+        if let ["bin/card" | "card", verb, ..] = words[..] {
+            assert!(verbs.contains(verb) || verb == "…", "{name}: {code}");
+        }
+        if let Some(program) = words.first().and_then(|word| word.strip_prefix("bin/")) {
+            let programs = ["", "card", "checkpoint", "watch", "resume", "recovery-pass", "run-ended", "heartbeat-install"];
+            assert!(programs.contains(&program) || program == "…", "{name}: {code}");
+        }
+        let ours = !["openclaw", "journalctl", "crontab"].contains(&words.first().copied().unwrap_or_default());
+        for option in words.iter().filter(|word| ours && word.starts_with("--") && word.len() > 2) {
+            let positive = option.replacen("--no-", "--", 1);
+            assert!(known.contains(option) || known.contains(&positive), "{name}: {code}");
         }
     }
 }
