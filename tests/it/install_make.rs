@@ -8,6 +8,8 @@ use std::process::Command;
 
 use tests::{Ran, Workspace, has_tool, programs, root, word};
 
+use crate::newcomer::find_it_built;
+
 const PROGRAMS: [&str; 5] = ["card", "checkpoint", "watch", "resume", "heartbeat-install"];
 
 /// `make` in the checkout, as a person calls it; the programs are those that are built already.
@@ -211,6 +213,28 @@ fn man_finds_the_pages_and_procps_keeps_its_watch() {
     }
 }
 
+fn git(args: &[&str]) -> String {
+    let output = Command::new("git").args(args).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What is unpacked is the checkout, byte for byte; with its times, `make` finds each source that the programs were built from.
+fn builds(workspace: &Workspace, unpacked: &Path) {
+    let listed: BTreeSet<String> = git(&["ls-files"]).lines().map(str::to_owned).collect();
+    assert_eq!(files(unpacked), listed);
+    for name in &listed {
+        let (here, there) = (root().join(name), unpacked.join(name));
+        assert!(fs::read(&here).unwrap() == fs::read(&there).unwrap(), "{name}");
+        let modified = fs::metadata(here).unwrap().modified().unwrap();
+        fs::File::options().append(true).open(there).unwrap().set_modified(modified).unwrap();
+    }
+    programs();
+    let mut make = Command::new("make");
+    find_it_built(make.current_dir(unpacked));
+    workspace.finish(make, None).ok();
+}
+
 #[test]
 fn dist_is_the_same_bytes_twice_and_whole() {
     if !has_tool("make") || !has_tool("git") || !has_tool("gzip") {
@@ -239,6 +263,9 @@ fn dist_is_the_same_bytes_twice_and_whole() {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["metadata", "--locked", "--offline", "--no-deps", "--format-version", "1"]).current_dir(workspace.path(&name));
     workspace.finish(cargo, None).ok();
+    if git(&["status", "--porcelain"]).is_empty() && std::env::var_os("TASK_TESTS_PROGRAMS").is_none() {
+        builds(&workspace, &workspace.path(&name));
+    }
     let outside = workspace.shell(&format!("cd {name} && make -s dist"));
     assert!(!outside.exit().success() && outside.stderr().contains("no git checkout"), "{outside}");
 }

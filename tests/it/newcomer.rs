@@ -85,6 +85,17 @@ fn cloned(workspace: &Workspace) -> PathBuf {
     clone
 }
 
+/// `make` of this command finds built what this test is built with, if the sources are the same with the same times: so it takes
+/// no time and no network.
+pub(crate) fn find_it_built(command: &mut Command) {
+    for name in ["MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"] {
+        command.env_remove(name);
+    }
+    let profile = if programs().ends_with("release") { "release" } else { "dev" };
+    command.env("CARGO_TARGET_DIR", programs().parent().unwrap()).env("CARGO_NET_OFFLINE", "true");
+    command.env("MAKEFLAGS", format!("PROFILE={profile}"));
+}
+
 /// A shell in the clone, with the reader's empty home, at a terminal where there is a script(1).
 fn at_a_terminal<'a>(workspace: &'a Workspace, clone: &Path, session: &str) -> Ran<'a> {
     let home = workspace.path("home");
@@ -101,10 +112,8 @@ fn at_a_terminal<'a>(workspace: &'a Workspace, clone: &Path, session: &str) -> R
         std::env::var_os(name).map_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(folder), PathBuf::from)
     };
     command.env("CARGO_HOME", in_home("CARGO_HOME", ".cargo")).env("RUSTUP_HOME", in_home("RUSTUP_HOME", ".rustup"));
-    // What this test is built with is what `make` finds built; so it takes no time and no network.
-    let profile = if programs().ends_with("release") { "release" } else { "dev" };
-    command.env("CARGO_TARGET_DIR", programs().parent().unwrap()).env("CARGO_NET_OFFLINE", "true");
-    for name in ["MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "BASH_ENV", "XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+    find_it_built(&mut command);
+    for name in ["BASH_ENV", "XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
         command.env_remove(name);
     }
     for (name, _) in
@@ -113,7 +122,7 @@ fn at_a_terminal<'a>(workspace: &'a Workspace, clone: &Path, session: &str) -> R
         command.env_remove(name);
     }
     let path = std::env::var("PATH").unwrap();
-    command.env("MAKEFLAGS", format!("PROFILE={profile}")).env("PATH", format!("{}:{path}", word(&workspace.path("stand-ins"))));
+    command.env("PATH", format!("{}:{path}", word(&workspace.path("stand-ins"))));
     command.env("HOME", &home).env("TERM", "dumb").env("COLUMNS", "100").env("LC_ALL", "C").current_dir(clone).stdin(Stdio::null());
     workspace.finish(command, None)
 }
