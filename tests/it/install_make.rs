@@ -232,7 +232,8 @@ fn builds(workspace: &Workspace, unpacked: &Path) {
     programs();
     let mut make = Command::new("make");
     find_it_built(make.current_dir(unpacked));
-    workspace.finish(make, None).ok();
+    let ran = workspace.finish(make, None);
+    assert!(!ran.ok().stderr().contains("Compiling"), "{ran}");
 }
 
 #[test]
