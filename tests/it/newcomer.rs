@@ -212,6 +212,7 @@ fn follow(name: &str) {
         assert_eq!((&card["status"], card["attempt"].as_u64().unwrap_or(0)), (&"completed".into(), attempt), "{card}");
     }
     assert!(work.join("tasks.html").is_file() && work.join("t.prom").is_file());
+    assert!(printed.contains("; trigger: cron"), "{printed}");
     assert_eq!(fs::read_to_string(home.join(".crontab")).unwrap_or_default(), "", "uninstalled");
     assert!(!work.join("bin").exists() && agent.join("bin/watch").is_file());
     look_at_the_trees(name, &blocks, &agent, &work);
