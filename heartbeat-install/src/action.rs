@@ -32,11 +32,11 @@ pub(crate) enum Action {
     Restore { from: PathBuf, to: PathBuf },
     /// Removes a folder that was made, if it is empty.
     RemoveFolder(PathBuf),
-    /// Replaces a text that belongs to others; `None` = no file.
-    Edit { file: PathBuf, before: Option<String>, after: Option<String> },
+    /// Replaces a text that belongs to others; `None` = no file. `lost` is a sentence about what others wrote into ours.
+    Edit { file: PathBuf, before: Option<String>, after: Option<String>, lost: Option<String> },
     /// Something that another program does.
     Call(Box<Call>),
-    /// Removes the manifest, and what passes left in a card folder that was made and has no cards.
+    /// Removes the manifest and what passes noted, and a card folder that was made and has no cards.
     Forget { workspace: PathBuf, card_folder_was_made: bool },
 }
 
@@ -55,7 +55,7 @@ impl Action {
             Self::Remove(path) => remove(path),
             Self::Restore { from, to } => rename(from, to).map(|()| true),
             Self::RemoveFolder(path) => Ok(fs::remove_dir(path).is_ok()),
-            Self::Edit { file, before, after } => edit(file, before.as_deref(), after.as_deref()).map(|()| true),
+            Self::Edit { file, before, after, .. } => edit(file, before.as_deref(), after.as_deref()).map(|()| true),
             Self::Call(call) => call.carry_out(),
             Self::Forget { workspace, card_folder_was_made } => forget(workspace, *card_folder_was_made),
         }
@@ -71,6 +71,18 @@ impl Action {
         matches!(self, Self::Call(call) if matches!(**call, Call::AddJob { .. }))
     }
 
+    /// What others wrote into a text of ours, and lose.
+    pub(crate) fn lost(&self) -> Option<String> {
+        match self {
+            Self::Edit { lost, .. } => lost.clone(),
+            Self::Call(call) => match &**call {
+                Call::Scratch(change) => change.lost(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// What a person would see of it beforehand: a diff of texts, a line starting with `#` for the rest.
     pub(crate) fn shown(&self) -> String {
         match self {
@@ -84,9 +96,12 @@ impl Action {
             Self::Remove(path) => diff(path, fs::read(path).ok().as_deref(), None),
             Self::Restore { from, to } => format!("# give {} its name {} back\n", from.display(), to.display()),
             Self::RemoveFolder(path) => format!("# remove folder {} if it is empty\n", path.display()),
-            Self::Edit { file, before, after } => unified(&file.to_string_lossy(), before.as_deref(), after.as_deref()),
+            Self::Edit { file, before, after, .. } => unified(&file.to_string_lossy(), before.as_deref(), after.as_deref()),
             Self::Call(call) => call.shown(),
-            Self::Forget { workspace, .. } => format!("# remove {}\n", manifest::path(workspace).display()),
+            Self::Forget { workspace, .. } => {
+                let manifest = manifest::path(workspace);
+                format!("# remove {} and {}\n", manifest.with_file_name(".last-pass").display(), manifest.display())
+            }
         }
     }
 }
@@ -159,13 +174,13 @@ fn rename(from: &Path, to: &Path) -> Result<(), Error> {
     to.parent().map_or(Ok(()), sync)
 }
 
-/// The manifest goes last. A card folder that was made for passes and never had a card goes with it.
+/// The manifest goes last, with what passes noted. A card folder that was made for passes and never had a card goes with it.
 fn forget(workspace: &Path, card_folder_was_made: bool) -> Result<bool, Error> {
     let cards = workspace.join(manifest::FOLDER);
+    for left in [".locks/.last-pass", ".last-pass"] {
+        remove(&cards.join(left))?;
+    }
     if card_folder_was_made && has_only_passes(&cards) {
-        for left in [".locks/.last-pass", ".last-pass"] {
-            remove(&cards.join(left))?;
-        }
         for folder in [".locks", ".outbox"] {
             // What is in them is not ours.
             drop(fs::remove_dir(cards.join(folder)));
@@ -177,7 +192,7 @@ fn forget(workspace: &Path, card_folder_was_made: bool) -> Result<bool, Error> {
 fn has_only_passes(cards: &Path) -> bool {
     let names =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
-    names(cards).iter().all(|name| [manifest::NAME, ".last-pass", ".locks", ".outbox"].iter().any(|known| name == known))
-        && names(&cards.join(".locks")).iter().all(|name| name == ".last-pass")
+    names(cards).iter().all(|name| [manifest::NAME, ".locks", ".outbox"].iter().any(|known| name == known))
+        && names(&cards.join(".locks")).is_empty()
         && names(&cards.join(".outbox")).is_empty()
 }

@@ -8,7 +8,7 @@ use crate::action::Action;
 use crate::assets;
 use crate::disk::Text;
 use crate::lang::Lang;
-use crate::section::{Ours, Record, put, take};
+use crate::section::{Ours, Record, lost, put, take};
 
 /// The file that agents read when they start.
 pub(crate) const AGENTS_MD: &str = "AGENTS.md";
@@ -26,20 +26,23 @@ pub(crate) fn put_in(
     record: Option<&Record>,
 ) -> Result<(Option<Action>, Record), Error> {
     let text = Text::read(&workspace.join(path))?;
-    let (after, record) = put(text.content.as_deref(), ours, record).map_err(|why| wrong(path, &why))?;
-    Ok((edit(text, Some(after)), record))
+    let old = record;
+    let (after, record) = put(text.content.as_deref(), ours, record).map_err(|why| wrong(&text.file, &why))?;
+    Ok((edit(text, Some(after), old), record))
 }
 
 /// What is to be done so that ours is out of it.
 pub(crate) fn take_out(workspace: &Path, path: &Path, record: &Record) -> Result<Option<Action>, Error> {
     let text = Text::read(&workspace.join(path))?;
     let Some(content) = &text.content else { return Ok(None) };
-    let after = take(content, Some(record)).map_err(|why| wrong(path, &why))?;
-    Ok(edit(text, after))
+    let after = take(content, Some(record)).map_err(|why| wrong(&text.file, &why))?;
+    Ok(edit(text, after, Some(record)))
 }
 
-fn edit(text: Text, after: Option<String>) -> Option<Action> {
-    (text.content != after).then_some(Action::Edit { file: text.file, before: text.content, after })
+fn edit(text: Text, after: Option<String>, record: Option<&Record>) -> Option<Action> {
+    let lost = record.zip(text.content.as_deref()).and_then(|(record, content)| lost(content, record));
+    let lost = lost.map(|lost| format!("{}: {lost}", text.file.display()));
+    (text.content != after).then_some(Action::Edit { file: text.file, before: text.content, after, lost })
 }
 
 fn wrong(path: &Path, why: &str) -> Error {

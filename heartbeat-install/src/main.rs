@@ -18,6 +18,7 @@ use shared::exit::{Error, Exit};
 use shared::talk::say;
 use shared::time::Clock;
 
+use crate::action::Action;
 use crate::args::{Choice, Task, Wanted};
 use crate::plan::Plan;
 use crate::programs::Programs;
@@ -97,7 +98,9 @@ fn one(wanted: &Wanted, workspace: &Path, programs: &Programs, output: &mut Outp
 }
 
 fn plan(wanted: &Wanted, world: &World) -> Result<Plan, Error> {
-    if wanted.task == Task::Uninstall { uninstall::uninstall(world) } else { plan::install(world, wanted) }
+    let mut plan = if wanted.task == Task::Uninstall { uninstall::uninstall(world)? } else { plan::install(world, wanted)? };
+    plan.notes.extend(plan.actions.iter().filter_map(Action::lost));
+    Ok(plan)
 }
 
 /// Step by step; whether anything changed. When OpenClaw refuses what `auto` picked, the next best is planned.

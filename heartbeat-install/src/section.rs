@@ -28,6 +28,11 @@ pub(crate) struct Record {
     /// What ours took the place of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replaced: Option<String>,
+    /// What was put between our marks, and before the last update.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) placed: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) was: String,
 }
 
 /// Our text in both forms.
@@ -47,6 +52,24 @@ type Range = std::ops::Range<usize>;
 /// # Errors
 /// A sentence, when a mark lacks the other one.
 pub(crate) fn put(was: Option<&str>, ours: &Ours, record: Option<&Record>) -> Result<(String, Record), String> {
+    let (text, mut now) = put_text(was, ours, record)?;
+    if now.placed != ours.section {
+        now.was = std::mem::replace(&mut now.placed, ours.section.clone());
+    }
+    Ok((text, now))
+}
+
+/// What others wrote between our marks, which goes with ours: a sentence that holds it. An older record does not tell what was ours.
+pub(crate) fn lost(text: &str, record: &Record) -> Option<String> {
+    let range = find(text).ok()?.filter(|_| !record.placed.is_empty())?;
+    let ours = |line: &str| record.placed.lines().chain(record.was.lines()).any(|own| own.trim() == line) || line.is_empty();
+    let inner = text[range].lines().map(str::trim).filter(|line| !line.starts_with(BEGIN) && !line.starts_with(END));
+    let foreign: Vec<String> = inner.filter(|line| !ours(line)).map(|line| format!("{line:?}")).collect();
+    (!foreign.is_empty())
+        .then(|| format!("what someone wrote between our marks is taken out: {}; write it outside of them", foreign.join(", ")))
+}
+
+fn put_text(was: Option<&str>, ours: &Ours, record: Option<&Record>) -> Result<(String, Record), String> {
     let old = was.unwrap_or_default();
     let eol = if old.contains("\r\n") { "\r\n" } else { "\n" };
     let entry = ours.entry.as_ref().filter(|_| tasks_block::find(old).is_some_and(|block| !block.entries.is_empty()));
@@ -59,7 +82,7 @@ pub(crate) fn put(was: Option<&str>, ours: &Ours, record: Option<&Record>) -> Re
         (Some(range), None) if entry.is_none() => Ok(refresh(old, range, &wanted, record)),
         (None, Some(range)) if entry.is_some() => Ok(refresh(old, range, &wanted, record)),
         // In the other form, or in both: anew.
-        (Some(_), _) | (_, Some(_)) => put(take(old, record)?.as_deref(), ours, None),
+        (Some(_), _) | (_, Some(_)) => put_text(take(old, record)?.as_deref(), ours, None),
         (None, None) => {
             if let Some(block) = entry.and_then(|_| tasks_block::find(old)) {
                 let at = block.end;
@@ -126,19 +149,25 @@ fn render(section: &str, eol: &str) -> String {
 /// Our section, marks included.
 fn find(text: &str) -> Result<Option<Range>, String> {
     let mut begin = None;
-    for (range, line) in lines(text) {
+    for (number, (range, line)) in (1..).zip(lines(text)) {
         let line = line.trim_start();
         if line.starts_with(BEGIN) {
-            begin = begin.or(Some(range.start));
+            begin = begin.or(Some((range.start, number)));
         } else if line.starts_with(END) {
             return match begin {
-                Some(begin) => Ok(Some(begin..range.end)),
-                None => Err("it has the mark task-recovery:end without its begin; remove that line".to_owned()),
+                Some((begin, _)) => Ok(Some(begin..range.end)),
+                None => Err(format!(
+                    "line {number} is the mark task-recovery:end, without its begin before it; remove that line, with what is left of \
+                     our text above it, and run this again"
+                )),
             };
         }
     }
     match begin {
-        Some(_) => Err("it has the mark task-recovery:begin without its end; remove what is left of that section".to_owned()),
+        Some((_, number)) => Err(format!(
+            "line {number} is the mark task-recovery:begin, without its end ({END} -->) after it; put that line back where our text \
+             ends, or remove our text with its mark, and run this again"
+        )),
         None => Ok(None),
     }
 }

@@ -1,6 +1,6 @@
 //! The shapes that heartbeat texts really have.
 
-use super::section::{Ours, Record, put, take};
+use super::section::{Ours, Record, lost, put, take};
 
 fn ours() -> Ours {
     Ours { section: "## Task recovery\n\nRun it.\n".to_owned(), entry: Some(("5m".to_owned(), "Run it.".to_owned())) }
@@ -99,4 +99,32 @@ fn half_a_mark_is_not_guessed_at() {
         assert!(put(Some(text), &ours(), None).is_err());
         assert!(take(text, Some(&Record::default())).is_err());
     }
+}
+
+#[test]
+fn what_others_wrote_between_our_marks_is_named() {
+    let (text, record) = put(Some("# Mine\n"), &ours(), None).unwrap();
+    assert_eq!(lost(&text, &record), None);
+    let written = text.replace("Run it.\n", "Run it.\n\n  Call my mother.\r\nRun it.\n");
+    let told = lost(&written, &record).unwrap();
+    assert!(told.contains("taken out: \"Call my mother.\"; write it outside"), "{told}");
+    // Ours of an earlier version is ours, also when the update was cut between the record and the text.
+    let later = Ours { section: "## Task recovery\n\nRun it twice.\n".to_owned(), entry: None };
+    let (_, updated) = put(Some(&text), &later, Some(&record)).unwrap();
+    assert_eq!((updated.placed.as_str(), updated.was.as_str()), (later.section.as_str(), ours().section.as_str()));
+    assert_eq!(lost(&text, &updated), None);
+    // Who placed it is not known.
+    assert_eq!(lost(&written, &Record::default()), None);
+}
+
+#[test]
+fn a_mark_without_the_other_is_found_by_its_line() {
+    let why = |text: &str| put(Some(text), &ours(), None).unwrap_err();
+    let begin = why(&format!("# Mine\n\n{}", SECTION.replace("<!-- task-recovery:end -->\n", "")));
+    assert!(
+        begin.starts_with("line 3 is the mark task-recovery:begin") && begin.contains("(<!-- task-recovery:end -->)"),
+        "{begin}"
+    );
+    let end = why(&format!("# Mine\n{}", &SECTION[SECTION.find("##").unwrap()..]));
+    assert!(end.starts_with("line 5 is the mark task-recovery:end"), "{end}");
 }

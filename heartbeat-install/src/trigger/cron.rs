@@ -209,7 +209,7 @@ fn put(text: Option<&str>, line: &str, mark: &str, record: Option<&Record>) -> (
         return (new, record.cloned().unwrap_or_default());
     }
     let lead = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    (format!("{old}{lead}{line}\n"), Record { made: text.is_none(), lead: lead.to_owned(), replaced: None })
+    (format!("{old}{lead}{line}\n"), Record { made: text.is_none(), lead: lead.to_owned(), ..Record::default() })
 }
 
 /// Without our line; nothing when there was no crontab before it.

@@ -5,7 +5,7 @@ use shared::exit::{Error, Exit};
 use crate::diff::unified;
 use crate::manifest::Manifest;
 use crate::openclaw::{Failure, OpenClaw};
-use crate::section::{Ours, Record, put, take};
+use crate::section::{Ours, Record, lost, put, take};
 use crate::trigger::Kind;
 use crate::trigger::call::refusal;
 use crate::world::World;
@@ -79,6 +79,12 @@ impl Change {
             Exit::Busy,
             format!("the heartbeat's text changed {TRIES} times while it was edited; try again: {}", self.remedy),
         ))
+    }
+
+    /// What others wrote into our text, and lose.
+    pub(crate) fn lost(&self) -> Option<String> {
+        let lost = lost(self.seen.as_deref()?, self.record.as_ref()?)?;
+        Some(format!("the heartbeat's text (openclaw cron scratch {}): {lost}", self.job))
     }
 
     /// What a person would see of it beforehand.

@@ -143,7 +143,10 @@ fn what_cannot_be_edited_safely_is_named_and_left() {
     fs::write(bench.path("ws/HEARTBEAT.md"), b"caf\xe9\n").unwrap();
     bench.run(&["--trigger", "heartbeat"]).exits(65).complains("HEARTBEAT.md is not UTF-8");
     bench.put("ws/HEARTBEAT.md", "<!-- task-recovery:begin -->\nwhere does it end?\n");
-    bench.run(&["--trigger", "heartbeat"]).exits(65).complains("HEARTBEAT.md: it has the mark task-recovery:begin without its end");
+    bench
+        .run(&["--trigger", "heartbeat"])
+        .exits(65)
+        .complains("HEARTBEAT.md: line 1 is the mark task-recovery:begin, without its end");
     assert_eq!(fs::read_dir(bench.ws()).unwrap().count(), 1);
 }
 
@@ -168,4 +171,49 @@ fn a_long_file_is_warned_of() {
     bench.put("ws/HEARTBEAT.md", &"words\n".repeat(4000));
     let answer = bench.answer(&["--trigger", "heartbeat"]);
     assert!(answer["notes"].to_string().contains("OpenClaw reads 20000 of it"), "{answer}");
+}
+
+/// What a person wrote into our text is told before it goes, and what stands between the text and us is told with its line.
+#[test]
+fn what_a_person_wrote_into_our_text_is_named_and_a_damaged_mark_is_found() {
+    let bench = Bench::with_openclaw(OLD).with_small_programs();
+    bench.put("ws/HEARTBEAT.md", "# Mine\n");
+    bench.answer(&["--trigger", "heartbeat"]);
+    let ours = bench.text("ws/HEARTBEAT.md");
+    let end = "<!-- task-recovery:end -->\n";
+    let named = "HEARTBEAT.md: what someone wrote between our marks is taken out: \\\"Call my mother\\\"; write it outside of them";
+    bench.put("ws/HEARTBEAT.md", &ours.replace(end, &format!("Call my mother\n{end}")));
+    for uninstall in [&["--uninstall", "--dry-run"][..], &["--dry-run"]] {
+        let diff = bench.run(uninstall).ok().stdout();
+        assert!(diff.contains(&named.replace('\\', "")) && diff.contains("\n-Call my mother\n"), "{diff}");
+    }
+    assert!(bench.answer(&[]).to_string().contains(named));
+    assert!(!bench.run(&[]).ok().stdout().contains("Call my mother"));
+    assert_eq!(bench.text("ws/HEARTBEAT.md"), ours);
+    bench.put("ws/HEARTBEAT.md", &ours.replace(end, ""));
+    for args in [&[][..], &["--dry-run"], &["--uninstall"], &["--uninstall", "--dry-run"]] {
+        bench.run(args).exits(65).complains("HEARTBEAT.md: line 3 is the mark task-recovery:begin, without its end");
+    }
+    // As it says.
+    bench.put("ws/HEARTBEAT.md", &(ours.replace(end, "") + end));
+    bench.answer(&["--uninstall"]);
+    assert_eq!(bench.text("ws/HEARTBEAT.md"), "# Mine\n");
+}
+
+/// The note of the last pass is ours, also where there are cards.
+#[test]
+fn the_note_of_the_last_pass_goes_and_the_cards_stay() {
+    let bench = Bench::with_openclaw(OLD);
+    bench.answer(&["--trigger", "heartbeat"]);
+    let cards = bench.path("ws/data/task-runs");
+    fs::write(cards.join("a.json"), r#"{"task_id": "a", "status": "running", "created_at": "2026-11-30T01:00:00Z"}"#).unwrap();
+    let pass = std::process::Command::new(bench.path("ws/bin/recovery-pass")).output().unwrap();
+    assert!(pass.status.success() && cards.join(".last-pass").exists(), "{pass:?}");
+    assert!(bench.run(&["--uninstall", "--dry-run"]).ok().stdout().contains("/.last-pass and "));
+    bench.answer(&["--uninstall"]);
+    let left: Vec<_> = fs::read_dir(&cards).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        left.iter().any(|name| name == "a.json") && !left.iter().any(|name| name == ".last-pass" || name == ".installed"),
+        "{left:?}"
+    );
 }
