@@ -8,6 +8,7 @@ use shared::entry::Entry;
 use shared::exit::Error;
 use shared::id::TaskId;
 use shared::policy::Policy;
+use shared::talk;
 
 use crate::archive::Archive;
 use crate::export::Export;
@@ -147,12 +148,12 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<(Common, Verb)>
         "log" => one_id(&mut line, "log")?.map(Verb::Log),
         "list" => look::list(&mut line)?,
         "report" => look::report(&mut line)?,
-        "complete" => decision(&mut line, Choice::Complete)?,
-        "fail" => decision(&mut line, Choice::Fail)?,
-        "block" => decision(&mut line, Choice::Block)?,
-        "cancel" => decision(&mut line, Choice::Cancel)?,
-        "approve" => decision(&mut line, Choice::Approve)?,
-        other => return Err(Error::usage(format!("{other:?} is nothing that card does; see --help"))),
+        "complete" => decision(&mut line, "complete", Choice::Complete)?,
+        "fail" => decision(&mut line, "fail", Choice::Fail)?,
+        "block" => decision(&mut line, "block", Choice::Block)?,
+        "cancel" => decision(&mut line, "cancel", Choice::Cancel)?,
+        "approve" => decision(&mut line, "approve", Choice::Approve)?,
+        other => return Err(Error::usage(format!("{other:?} is nothing that {} does; see --help", talk::program()))),
     };
     Ok(match parsed {
         Answer::Verb(verb) => Parsed::Run((line.common, verb)),
@@ -279,7 +280,7 @@ fn schema(line: &mut Line) -> Result<Answer, Error> {
 }
 
 fn scaffold(name: &str) -> Result<Scaffold, Error> {
-    Scaffold::parse(name).ok_or_else(|| Error::usage(format!("--scaffold: {name:?} is no template: sh, python")))
+    Scaffold::parse(name).ok_or_else(|| Error::usage(format!("--scaffold: {name:?} is no template; known are sh, python")))
 }
 
 fn one_id(line: &mut Line, verb: &str) -> Result<Answer<TaskId>, Error> {
@@ -299,7 +300,7 @@ fn one_id(line: &mut Line, verb: &str) -> Result<Answer<TaskId>, Error> {
     id.map(Answer::Verb).ok_or_else(|| Error::usage(format!("{verb}: say which task")))
 }
 
-fn decision(line: &mut Line, choice: Choice) -> Result<Answer, Error> {
+fn decision(line: &mut Line, verb: &str, choice: Choice) -> Result<Answer, Error> {
     let Line { parser, common } = line;
     let mut id = None;
     let (mut entry, mut reason, mut detail) = (Entry::default(), None, None);
@@ -320,14 +321,14 @@ fn decision(line: &mut Line, choice: Choice) -> Result<Answer, Error> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let id = id.ok_or_else(|| Error::usage("say which task"))?;
+    let id = id.ok_or_else(|| Error::usage(format!("{verb}: say which task")))?;
     Ok(Answer::Verb(Verb::Decide(Box::new(Decision { id, choice, entry, reason, detail }))))
 }
 
 fn first_status(text: &str) -> Result<Status, Error> {
     match text.parse() {
         Ok(status @ (Status::Pending | Status::Running)) => Ok(status),
-        _ => Err(Error::usage(format!("--status: {text:?} is no status to begin with: pending, running"))),
+        _ => Err(Error::usage(format!("--status: {text:?} is no status to begin with; known are pending, running"))),
     }
 }
 

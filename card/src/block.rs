@@ -6,6 +6,7 @@ use shared::document::Document;
 use shared::prose::{Prose, print_whole};
 use shared::screen::{Screen, Style};
 use shared::signal::{detail, next_command, shell_word};
+use shared::talk::command;
 use shared::text::{clean, cut, pad, width};
 use shared::time::Timestamp;
 use shared::verdict::{Attention, Quiet, Verdict, own_attention};
@@ -216,21 +217,22 @@ fn run_by(block: &mut Block<'_>, card: &Card) {
 fn next(block: &mut Block<'_>, card: &Card, seen: &Seen) {
     let id = card.task_id();
     let can_be_run = card.resume_adapter.is_some() || card.is_plain_command();
-    let (words, command) = match &seen.verdict {
+    let resume = format!("{} {id}", command("resume"));
+    let (words, next) = match &seen.verdict {
         Verdict::Attention(attention) => (String::new(), Some(next_command(card, &attention.reason))),
-        Verdict::Alert(due) => {
-            (format!("due: {} [{}]", reason(due.reason).unwrap_or(due.reason), due.reason), Some(format!("resume {id}")))
+        Verdict::Alert(due) => (format!("due: {} [{}]", reason(due.reason).unwrap_or(due.reason), due.reason), Some(resume)),
+        Verdict::Ready => ("ready to start".to_owned(), Some(resume)),
+        Verdict::Quiet(Quiet { reason: "not_started", .. }) if can_be_run => ("start it".to_owned(), Some(resume)),
+        Verdict::Quiet(Quiet { reason: "failed", .. }) => {
+            ("see what happened".to_owned(), Some(format!("{} log {id}", command("card"))))
         }
-        Verdict::Ready => ("ready to start".to_owned(), Some(format!("resume {id}"))),
-        Verdict::Quiet(Quiet { reason: "not_started", .. }) if can_be_run => ("start it".to_owned(), Some(format!("resume {id}"))),
-        Verdict::Quiet(Quiet { reason: "failed", .. }) => ("see what happened".to_owned(), Some(format!("card log {id}"))),
         Verdict::Quiet(quiet) => (nothing(*quiet, seen.now), None),
     };
-    match command {
-        Some(command) => {
+    match next {
+        Some(next) => {
             block.value("next", &words);
             let label = if words.is_empty() { "next:" } else { "" };
-            block.whole(label, &command);
+            block.whole(label, &next);
         }
         None => block.value("next", &words),
     }

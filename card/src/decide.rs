@@ -7,7 +7,7 @@ use shared::exit::{Error, Exit};
 use shared::facts::host_name;
 use shared::history::Event;
 use shared::store::Store;
-use shared::talk::say;
+use shared::talk::{command, say};
 use shared::time::Timestamp;
 
 use crate::args::{Choice, Decision};
@@ -40,12 +40,16 @@ fn is_repeated(decision: &Decision, card: &Card) -> bool {
 fn change(decision: &Decision, document: &mut Document, card: &Card, now: Timestamp) -> Result<(), Error> {
     match decision.choice {
         Choice::Complete if card.status == Status::Pending => Err(Error::refused(format!(
-            "{} is pending: nothing was done yet; start it with resume or a checkpoint, or cancel it",
-            decision.id
+            "{} is pending: nothing was done yet; start it with {} {0}, record what was done with {}, or cancel it",
+            decision.id,
+            command("resume"),
+            command("checkpoint")
         ))),
-        Choice::Fail if card.status == Status::Pending => {
-            Err(Error::refused(format!("{} is pending: nothing was done yet; cancel it instead", decision.id)))
-        }
+        Choice::Fail if card.status == Status::Pending => Err(Error::refused(format!(
+            "{} is pending: nothing was done yet; cancel it instead: {} cancel {0}",
+            decision.id,
+            command("card")
+        ))),
         Choice::Complete => document.set_status(Status::Completed),
         Choice::Fail => document.set_status(Status::Failed),
         Choice::Cancel => document.set_status(Status::Cancelled),

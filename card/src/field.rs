@@ -7,6 +7,7 @@
 use std::io::{Read, stdin};
 
 use serde_json::Value;
+use shared::card::json_error;
 use shared::cli::{Common, Output};
 use shared::exit::{Error, Exit, cause};
 use shared::id::TaskId;
@@ -51,7 +52,7 @@ fn standard_input() -> Result<Value, Error> {
     if bytes.len() > RECORD_BYTES_MAX {
         return Err(Error::data(format!("standard input is larger than {RECORD_BYTES_MAX} bytes")));
     }
-    serde_json::from_slice(&bytes).map_err(|error| Error::data(format!("standard input is no JSON value: {error}")))
+    serde_json::from_slice(&bytes).map_err(|error| Error::data(format!("standard input is no JSON value: {}", json_error(&error))))
 }
 
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {

@@ -4,8 +4,10 @@ use std::io::{IsTerminal, Read, stdin};
 
 use serde_json::{Map, Value};
 use shared::answer::{self, Answer};
+use shared::card::json_error;
 use shared::exit::{Error, cause};
 use shared::stream::RECORD_BYTES_MAX;
+use shared::talk::command;
 use shared::verified;
 
 use crate::args::Wanted;
@@ -35,10 +37,10 @@ fn read() -> Result<Answer, Error> {
     if bytes.len() > RECORD_BYTES_MAX {
         return Err(Error::data(format!("standard input is larger than {RECORD_BYTES_MAX} bytes; keep large values in files")));
     }
-    let object: Map<String, Value> =
-        serde_json::from_slice(&bytes).map_err(|error| Error::data(format!("standard input is no JSON object: {error}")))?;
+    let object: Map<String, Value> = serde_json::from_slice(&bytes)
+        .map_err(|error| Error::data(format!("standard input is no JSON object: {}", json_error(&error))))?;
     if object.contains_key("revision") {
-        return Err(Error::data("standard input is a card, not a checkpoint; card put takes whole cards"));
+        return Err(Error::data(format!("standard input is a card, not a checkpoint; {} put takes whole cards", command("card"))));
     }
     let here = std::env::current_dir()
         .map_err(|error| Error::io(format!("cannot find the current folder: {}; change to one that exists", cause(&error))))?;

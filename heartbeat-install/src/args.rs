@@ -134,7 +134,7 @@ fn choice(words: &[String]) -> Result<Choice, Error> {
                 Some(kind) => kinds.push(kind),
                 None => {
                     return Err(Error::usage(format!(
-                        "--trigger: {word:?} is no trigger: auto, heartbeat, automation, cron, systemd, none"
+                        "--trigger: {word:?} is no trigger; known are auto, heartbeat, automation, cron, systemd, none"
                     )));
                 }
             },
@@ -151,7 +151,7 @@ fn lang(text: &str) -> Result<Lang, Error> {
     match text {
         "en" => Ok(Lang::En),
         "zh" => Ok(Lang::Zh),
-        _ => Err(Error::usage(format!("--lang: {text:?} is no language here: en, zh"))),
+        _ => Err(Error::usage(format!("--lang: {text:?} is no language here; known are en, zh"))),
     }
 }
 
@@ -159,6 +159,6 @@ fn format(text: &str) -> Result<Format, Error> {
     match text {
         "json" => Ok(Format::Json),
         "text" => Ok(Format::Text),
-        _ => Err(Error::usage(format!("--format: {text:?} is no format: json, text"))),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format; known are json, text"))),
     }
 }

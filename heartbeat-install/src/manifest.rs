@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use shared::card::json_error;
 use shared::durable;
 use shared::exit::{Error, cause};
 
@@ -118,9 +119,12 @@ impl Manifest {
             Err(error) => return Err(Error::io(format!("cannot read {}: {}", path.display(), cause(&error)))),
         };
         let wrong = |why: &dyn std::fmt::Display| {
-            Error::data(format!("{} is not valid: {why}; remove it, and what it named is only removed by hand", path.display()))
+            Error::data(format!(
+                "{} is not valid: {why}; remove it and install anew: what it named is then replaced, or removed by hand",
+                path.display()
+            ))
         };
-        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(&error))?;
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(&json_error(&error)))?;
         Ok(Some(if manifest.is_of_a_copy_in(workspace) { manifest.without_what_is_outside() } else { manifest }))
     }
 

@@ -40,8 +40,9 @@ pub(crate) fn find(wanted: &Wanted) -> Result<Vec<PathBuf>, Error> {
 
 fn of_all_agents() -> Result<Vec<PathBuf>, Error> {
     let config = |why: String| Error::new(Exit::Config, why);
-    let openclaw = OpenClaw::find(None).ok_or_else(|| config("--all-agents: openclaw is not on the PATH".to_owned()))?;
-    let agents = openclaw.agents().map_err(|failure| config(format!("--all-agents: {}", failure.message())))?;
+    let lacking = |why: &str| config(format!("--all-agents: {why}; see to that, or give --workspace DIR"));
+    let openclaw = OpenClaw::find(None).ok_or_else(|| lacking("openclaw is not on the PATH"))?;
+    let agents = openclaw.agents().map_err(|failure| lacking(failure.message()))?;
     let mut folders: Vec<PathBuf> = Vec::new();
     for agent in agents {
         let folder = std::fs::canonicalize(&agent.workspace).unwrap_or(agent.workspace);

@@ -111,7 +111,7 @@ fn format(text: &str) -> Result<Format, Error> {
         "jsonl" => Ok(Format::Jsonl),
         "text" => Ok(Format::Text),
         "report" => Ok(Format::Report),
-        _ => Err(Error::usage(format!("--format: {text:?} is no format: jsonl, text, report"))),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format; known are jsonl, text, report"))),
     }
 }
 

@@ -44,7 +44,7 @@ impl Items {
             match record.map_err(|error| Error::io(format!("cannot read standard input: {}", cause(&error))))? {
                 Record::Json(value) => items.value(value),
                 Record::Word(word) => items.word(&word),
-                Record::Bad(line, why) => items.complain(&format!("line {line} is skipped: {why}")),
+                Record::Bad(line, why) => items.complain(&format!("line {line} of standard input is skipped: {why}")),
             }
         }
         Ok(items)
@@ -55,7 +55,7 @@ impl Items {
             Value::String(word) => self.word(&word),
             Value::Array(values) => values.into_iter().for_each(|value| self.value(value)),
             Value::Object(object) => self.object(object),
-            other => self.complain(&format!("{other} is no signal, card or ID and is skipped")),
+            other => self.complain(&format!("standard input has {other}, which is no signal, card or ID; it is skipped")),
         }
     }
 
@@ -77,7 +77,9 @@ impl Items {
             match (name.as_str(), value) {
                 ("needs_attention", _) if twice => {}
                 (_, Value::Array(lines)) => lines.into_iter().for_each(|line| self.value(line)),
-                (name, _) => self.complain(&format!("an object with {name:?} and without task_id is skipped")),
+                (name, _) => {
+                    self.complain(&format!("standard input has an object with {name:?} and without task_id; it is skipped"));
+                }
             }
         }
     }
@@ -89,7 +91,7 @@ impl Items {
     fn task(&mut self, id: &str, request: Request) {
         match id.parse() {
             Ok(id) => self.add(id, request),
-            Err(why) => self.complain(&format!("{why}; it is skipped")),
+            Err(why) => self.complain(&format!("standard input: {why}; it is skipped")),
         }
     }
 

@@ -12,6 +12,7 @@ use shared::facts::Observer;
 use shared::last_pass::{Clocks, LastPass, Told};
 use shared::signal::Line;
 use shared::store::Store;
+use shared::talk::command;
 use shared::verdict::{Request, Verdict};
 
 use crate::args::Wanted;
@@ -31,7 +32,7 @@ use crate::tell::Teller;
 pub(crate) fn run(store: &Store, wanted: &Wanted) -> Result<Exit, Error> {
     let from_pipe = wanted.ids.is_empty();
     if from_pipe && stdin().is_terminal() {
-        return Err(Error::usage("say which tasks, or pipe the lines of watch into it; see --help"));
+        return Err(Error::usage(format!("say which tasks, or pipe the lines of {} into it; see --help", command("watch"))));
     }
     let request = wanted.member.unwrap_or(if wanted.force { Request::Forced } else { Request::Named });
     let items = if from_pipe { Items::read(stdin().lock())? } else { Items::named(&wanted.ids, request) };

@@ -27,6 +27,7 @@ use shared::document::{Document, cut};
 use shared::exit::Error;
 use shared::progress;
 use shared::signal::{self, Line};
+use shared::talk::command;
 use shared::time::Timestamp;
 use shared::verdict::{Attention, exhaustion, own_attention};
 
@@ -202,7 +203,8 @@ fn decide(
         Ending::Interrupted(signal) => postponed(Some(format!("resume was stopped by signal {signal}")), None),
         Ending::ArtifactFault { reason, detail } => {
             let detail = Some(format!(
-                "{detail}; approve the task to go on all the same, or record the file anew with checkpoint --verified-artifact and then approve"
+                "{detail}; approve the task to go on all the same, or record the file anew with {} --verified-artifact and then approve",
+                command("checkpoint")
             ));
             Decision { kind: "stopped", detail, charge: Charge::TakenBack, next: Next::Attention((*reason).to_owned()) }
         }
@@ -376,7 +378,7 @@ fn line(document: &Document, ended: &Ended<'_>, decision: &Decision, progressed:
     if matches!(decision.next, Next::Blocked) {
         let line = Line::new("needs_attention", id).with("phase", to).with("reason", "non_idempotent_phase_blocked");
         let line = line.with_some("detail", decision.detail.clone()).with("blocked_since", now.to_string());
-        let line = line.with("next", format!("card approve {id} | resume"));
+        let line = line.with("next", format!("{} approve {id} | {}", command("card"), command("resume")));
         return Ok(line.with("outcome", decision.kind).with("attempt", ended.number));
     }
     let good = matches!(decision.kind, "completed" | "progressed");
@@ -399,7 +401,7 @@ fn recovery(id: &str, from: &str, to: &str, attempt: u64, kind: &str, now: Times
 
 fn task_failed(id: &str, phase: &str, ended: &Ended<'_>, detail: Option<String>) -> Line {
     let line = Line::new("needs_attention", id).with("phase", phase).with("reason", "task_failed").with_some("detail", detail);
-    let line = line.with("next", format!("card log {id}")).with("outcome", "failed").with("attempt", ended.number);
+    let line = line.with("next", format!("{} log {id}", command("card"))).with("outcome", "failed").with("attempt", ended.number);
     line.with("log", ended.stderr_log.as_str())
 }
 

@@ -36,20 +36,23 @@ pub struct Answer {
 pub fn parse(object: Map<String, Value>, folder: &Path) -> Result<Answer, String> {
     let mut answer = Answer::default();
     for (name, value) in object {
-        let wrong = || Err(format!("the answer's {name} is {value}"));
+        let wrong = |expected: &str| Err(format!("the answer's {name} is {}; {expected} was expected", shown(&value)));
         match (name.as_str(), &value) {
             ("phase", Value::String(phase)) => answer.entry.phase = Some(named("phase", phase)?),
             ("next_phase", Value::String(phase)) => {
                 answer.entry.next_phase = Some(named("next_phase", phase)?);
                 answer.again = true;
             }
-            ("status", Value::String(status)) if status != "pending" => answer.status = Some(status.parse()?),
+            ("status", Value::String(status)) => match status.parse() {
+                Ok(Status::Pending) | Err(_) => return wrong("running, stalled, needs_attention, completed, failed or cancelled"),
+                Ok(status) => answer.status = Some(status),
+            },
             ("message", Value::String(message)) => answer.entry.message = Some(message.clone()),
             ("reason", Value::String(reason)) => answer.reason = Some(named("reason", reason)?),
             ("retry_after_seconds", Value::Number(number)) => {
                 match number.as_f64().filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
                     Some(seconds) => answer.retry_after_seconds = Some(seconds),
-                    None => return wrong(),
+                    None => return wrong("a number of 0 or more"),
                 }
             }
             ("continue", Value::Bool(again)) => answer.again |= again,
@@ -57,24 +60,20 @@ pub fn parse(object: Map<String, Value>, folder: &Path) -> Result<Answer, String
             ("steps", Value::Array(items)) => answer.entry.steps = items.iter().map(step).collect::<Result<_, _>>()?,
             ("context", Value::Object(values)) => answer.entry.context = values.clone(),
             ("metadata", Value::Object(values)) => answer.entry.metadata = values.clone(),
-            (
-                "phase"
-                | "next_phase"
-                | "status"
-                | "message"
-                | "reason"
-                | "retry_after_seconds"
-                | "continue"
-                | "artifacts"
-                | "steps"
-                | "context"
-                | "metadata",
-                _,
-            ) => return wrong(),
+            ("phase" | "next_phase" | "status" | "message" | "reason", _) => return wrong("a text"),
+            ("retry_after_seconds", _) => return wrong("a number"),
+            ("continue", _) => return wrong("true or false"),
+            ("artifacts" | "context" | "metadata", _) => return wrong("an object"),
+            ("steps", _) => return wrong("a list of objects with a name"),
             _ => {}
         }
     }
     Ok(answer)
+}
+
+/// The beginning of a value.
+fn shown(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
 }
 
 fn named(what: &str, name: &str) -> Result<String, String> {
@@ -91,7 +90,7 @@ fn paths(artifacts: &Map<String, Value>, folder: &Path) -> Result<Vec<(String, S
                 let path = folder.join(path).into_os_string().into_string();
                 found.push((named("artifact", name)?, path.map_err(|path| format!("{} is not UTF-8", path.display()))?));
             }
-            other => return Err(format!("the answer's artifact {name} is {other}")),
+            other => return Err(format!("the answer's artifact {name} is {}; a path was expected", shown(other))),
         }
     }
     Ok(found)
@@ -104,7 +103,7 @@ fn step(item: &Value) -> Result<Step, String> {
         Some(name) if matches!(status, "pending" | "done" | "failed") => {
             Ok(Step { name: named("step", name)?, status: status.to_owned(), result: text("result").map(str::to_owned) })
         }
-        _ => Err(format!("the answer has the step {item}")),
+        _ => Err(format!("the answer's step {} has no name, or another status than pending, done or failed", shown(item))),
     }
 }
 

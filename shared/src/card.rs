@@ -6,8 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::fault::json_error;
-pub use crate::fault::{CardError, Fault};
+pub use crate::fault::{CardError, Fault, json_error};
 use crate::id;
 use crate::parts::{Checkpoint, Digest, Step};
 use crate::shape::{Amount, ArrayOf, Object, ObjectOf, PathOrPaths, Unread, counted, object, present, present_object};
@@ -206,7 +205,7 @@ impl Card {
             Err(error) => return Err(CardError::new(Fault::Invalid, format!("byte {} is not UTF-8", error.valid_up_to() + 1))),
         };
         if text.trim_ascii().is_empty() {
-            return Err(CardError::new(Fault::Invalid, "the file is empty"));
+            return Err(CardError::new(Fault::Invalid, "it is empty"));
         }
         // What is wrong is said of the whole text: of its lines and columns.
         let short = without_checkpoints(text).and_then(|short| read_text(&short).ok());

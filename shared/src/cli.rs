@@ -153,7 +153,7 @@ pub fn later_status(text: &str) -> Result<Status, Error> {
         Ok(Status::Pending) | Err(_) => {
             let known: Vec<&str> =
                 Status::ALL.into_iter().filter(|status| *status != Status::Pending).map(Status::as_str).collect();
-            Err(Error::usage(format!("--status: {text:?} is no status that work can lead to: {}", known.join(", "))))
+            Err(Error::usage(format!("--status: {text:?} is no status that work can lead to; known are {}", known.join(", "))))
         }
         Ok(status) => Ok(status),
     }

@@ -48,11 +48,14 @@ impl CardError {
     }
 }
 
-/// serde_json's message in one line, with what a person can do something with.
-pub(crate) fn json_error(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+/// `serde_json`'s message in one line, in words that a person can do something with.
+#[must_use]
+pub fn json_error(error: &serde_json::Error) -> String {
+    // Rust's names of what JSON calls otherwise.
+    let names = [("type: map", "type: object"), ("type: sequence", "type: array"), ("expected a map", "expected an object")];
+    let text = names.into_iter().fold(error.to_string(), |text, (old, new)| text.replace(old, new));
     match error.classify() {
-        Category::Eof => format!("the file ends too early, at line {} column {}", error.line(), error.column()),
+        Category::Eof => format!("it ends too early, at line {} column {}", error.line(), error.column()),
         _ => text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect(),
     }
 }

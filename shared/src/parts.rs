@@ -34,7 +34,7 @@ impl<'de> Deserialize<'de> for StepStatus {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Cow::<str>::deserialize(deserializer)?.as_ref() {
             "pending" | "done" | "failed" => Ok(Self),
-            other => Err(serde::de::Error::custom(format!("{other:?} is no status of a step: pending, done, failed"))),
+            other => Err(serde::de::Error::custom(format!("{other:?} is no status of a step; known are pending, done, failed"))),
         }
     }
 }

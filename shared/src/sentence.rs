@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::prose::{Prose, print_whole};
 use crate::screen::{Screen, Style};
 use crate::signal::{Line, shell_word};
+use crate::talk::command;
 use crate::text::{clean, cut};
 use crate::time::{Timestamp, ms};
 use crate::words::{age, ahead, lasting, outcome, reason, span};
@@ -221,7 +222,7 @@ fn until(line: &Line, now: Timestamp) -> String {
 }
 
 fn resume(line: &Line) -> String {
-    format!("resume {}", shell_word(line.text("task_id")))
+    format!("{} {}", command("resume"), shell_word(line.text("task_id")))
 }
 
 fn labelled(label: &str, text: &str) -> String {

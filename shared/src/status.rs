@@ -85,7 +85,7 @@ impl std::str::FromStr for Status {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is no status: {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| format!("{text:?} is no status; known are {}", Self::ALL.map(Self::as_str).join(", ")))
     }
 }
 

@@ -20,6 +20,7 @@
 
 use crate::adapter::Usability;
 use crate::card::{Card, Status};
+use crate::talk::command;
 use crate::time::Timestamp;
 
 /// A time this far ahead of the clock is not believed.
@@ -281,21 +282,35 @@ fn closed_gate(card: &Card, facts: &Facts, request: Request, due: Option<Due>, n
     let forced = request == Request::Forced && due.is_none_or(|due| due.reason != "attempt_silent");
     let named_start = due.is_none() && request == Request::Named;
     let continued = request == Request::Continued;
+    let correct = |option: &str| format!("{} update {} {option}", command("card"), card.task_id());
 
     if !(card.allow_auto_resume || permitted || forced || named_start || continued) {
         return closed("auto_resume_off", "it is not to be resumed without a person".to_owned());
     }
     match &facts.adapter {
         Usability::Usable => {}
-        Usability::None => return closed("no_adapter", "the card has neither resume_adapter nor resume_argv".to_owned()),
-        Usability::Missing(detail) => return closed("adapter_missing", detail.clone()),
+        Usability::None => {
+            let remedy = correct("--resume-adapter PATH");
+            return closed("no_adapter", format!("the card has neither resume_adapter nor resume_argv; name one: {remedy}"));
+        }
+        Usability::Missing(detail) => {
+            let remedy = correct(if card.resume_adapter.is_some() { "--resume-adapter PATH" } else { "--resume-command WORDS" });
+            return closed("adapter_missing", format!("{detail}; correct it, or give another: {remedy}"));
+        }
         Usability::Insecure(detail) => return closed("adapter_insecure", format!("{detail}; correct its owner or mode")),
     }
     if let Some((id, status)) = facts.dependencies.failed.first() {
-        return closed("dependency_failed", format!("it depends on {id}, which is {status}"));
+        return closed(
+            "dependency_failed",
+            format!("it depends on {id}, which is {status}; go on without it: {}", correct("--no-depends-on")),
+        );
     }
     if let Some(id) = facts.dependencies.missing.first() {
-        return closed("dependency_missing", format!("it depends on {id}, and there is no such task"));
+        let remedy = correct("--no-depends-on");
+        return closed(
+            "dependency_missing",
+            format!("it depends on {id}, and there is no such task; make it, or go on without: {remedy}"),
+        );
     }
     let give_up_after = card.give_up_after_minutes() * 60.0;
     if let Some(due) = due

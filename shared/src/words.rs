@@ -61,6 +61,7 @@ pub fn reason(word: &str) -> Option<&'static str> {
         "other_host" => "its attempt belongs to another machine",
         "supervisor_silent" => "its supervisor lives but does nothing",
         "attempt_not_contained" => "processes of an attempt could not be ended",
+        "attempt_not_recorded" => "an attempt still runs that its card does not tell of",
         "artifact_missing" => "a verified file is gone",
         "artifact_changed" => "a verified file is not as it was",
         "task_failed" => "it failed",

@@ -167,6 +167,43 @@ fn a_program_calls_itself_and_its_siblings_by_the_name_it_was_called_by() {
     run("task-card", &["create", "b_3", "--task-type", "t", "--title", "T", "--status", "running", "--", "true"]).ok();
     run("task-card", &["block", "b_3"]).ok();
     assert_eq!(run("task-watch", &[]).ok().one()["next"], "task-card approve b_3 | task-resume");
+    run("task-card", &["create", "b_4", "--task-type", "t", "--title", "T", "--manual-phase", "send", "--", "false"]).ok();
+    run("task-card", &["update", "b_4", "--phase", "send", "--allow-auto-resume"]).ok();
+    let told = [
+        ("task-card", &["report"][..]),
+        ("task-card", &["report", "--format", "html"]),
+        ("task-card", &["show", "b_3", "--format", "text"]),
+        ("task-card", &["show", "b_4", "--format", "text"]),
+        ("task-watch", &["--format", "text"]),
+        ("task-resume", &["b_4", "--format", "text"]),
+        ("task-card", &["create", "b_5", "--task-type", "t", "--title", "T"]),
+        ("task-checkpoint", &["b_5", "--message", "m"]),
+        ("task-card", &["frob"]),
+        ("task-card", &["fail", "b_6"]),
+    ];
+    run("task-card", &["create", "b_6", "--task-type", "t", "--title", "T", "--status", "pending"]).ok();
+    let mut named = 0;
+    for (program, args) in told {
+        let ran = run(program, args);
+        let text = ran.stdout() + &ran.stderr();
+        for (name, verb) in [("card", "approve"), ("card", "cancel"), ("card", "show"), ("card", "log"), ("resume", "b_")] {
+            let command = format!("{name} {verb}");
+            named += text.matches(&command).count();
+            assert_eq!(text.matches(&command).count(), text.matches(&format!("task-{command}")).count(), "{command}: {ran}");
+        }
+        assert!(!text.contains("| resume"), "{ran}");
+    }
+    assert!(named > 5, "{named}");
+    // An answer that leads into a phase of its own, and one that fails: what resume itself says then.
+    for (id, answer, next) in [
+        ("b_7", r#"{"next_phase": "send"}"#, "task-card approve b_7 | task-resume"),
+        ("b_8", r#"{"status": "failed"}"#, "task-card log b_8"),
+    ] {
+        workspace.write("adapter", &format!("#!/bin/sh\necho '{answer}'\n"));
+        let create = ["create", id, "--task-type", "t", "--title", "T", "--manual-phase", "send", "--resume-adapter", "adapter"];
+        run("task-card", &create).ok();
+        assert_eq!(run("task-resume", &[id, "--force", "--format", "jsonl"]).ok().one()["next"], next);
+    }
     // A name that is none of ours is not believed.
     symlink(programs().join("card"), workspace.path("else")).unwrap();
     let ran = workspace.shell("exec ./else --no-such-option");

@@ -151,6 +151,24 @@ fn a_report_object_tells_the_same_as_its_lines() {
     assert!(report(&workspace, &[], &object.to_string()).ok().stdout().contains("which_one"));
 }
 
+/// For a chat that shows neither pictures nor code.
+#[test]
+fn a_plain_message_has_words_only() {
+    let workspace = Workspace::new();
+    for format in ["chat", "text"] {
+        let message = |more: &[&str]| {
+            let args = [&["--format", format, "--lang", "en"], more].concat();
+            report(&workspace, &args, &signals()).ok().is_quiet().stdout()
+        };
+        let (plain, usual) = (message(&["--plain"]), message(&[]));
+        assert!(plain.contains("Needs a person") && plain.contains("card approve mail_2 | resume"), "{plain}");
+        for sign in ["`", "⚠️", "❌", "🔄", "✅"] {
+            assert!(!plain.contains(sign), "{sign}: {plain}");
+            assert_eq!(usual.contains(sign), format == "chat", "{sign}: {usual}");
+        }
+    }
+}
+
 #[test]
 fn wrong_command_lines() {
     let workspace = Workspace::new();

@@ -81,7 +81,7 @@ fn format(text: &str) -> Result<Format, Error> {
         "text" => Ok(Format::Text),
         "report" => Ok(Format::Report),
         "ids" => Ok(Format::Ids),
-        _ => Err(Error::usage(format!("--format: {text:?} is no format: jsonl, text, report, ids"))),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format; known are jsonl, text, report, ids"))),
     }
 }
 

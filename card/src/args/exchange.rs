@@ -16,7 +16,8 @@ pub(super) fn import(line: &mut Line) -> Result<Answer, Error> {
             Long("from") => {
                 let name = text(parser, "from")?;
                 let found = Source::named(&name);
-                source = Some(found.ok_or_else(|| Error::usage(format!("--from: {name:?} is no source: {}", Source::NAMES)))?);
+                source =
+                    Some(found.ok_or_else(|| Error::usage(format!("--from: {name:?} is no source; known are {}", Source::NAMES)))?);
             }
             Value(path) if from.is_none() => from = Some(path.into()),
             Long("intent-phrase") => options.intent_phrases.push(text(parser, "intent-phrase")?),
@@ -31,7 +32,7 @@ pub(super) fn import(line: &mut Line) -> Result<Answer, Error> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let source = source.ok_or_else(|| Error::usage(format!("import: --from is missing: {}", Source::NAMES)))?;
+    let source = source.ok_or_else(|| Error::usage(format!("import: --from is missing; known are {}", Source::NAMES)))?;
     if options != Options::default() && !matches!(source, Source::EndedRuns | Source::Sessions) {
         return Err(Error::usage("import: policies and --intent-phrase are for ended runs: openclaw-run, openclaw-sessions"));
     }
@@ -47,7 +48,7 @@ pub(super) fn export(line: &mut Line) -> Result<Answer, Error> {
                 let name = text(parser, "to")?;
                 known = name == "task-state";
                 if !known {
-                    return Err(Error::usage(format!("--to: {name:?} is no form to export to: task-state")));
+                    return Err(Error::usage(format!("--to: {name:?} is no form to export to; known is task-state")));
                 }
             }
             Long("task-id") => set_id(&mut id, &text(parser, "task-id")?)?,
@@ -61,7 +62,7 @@ pub(super) fn export(line: &mut Line) -> Result<Answer, Error> {
         }
     }
     if !known {
-        return Err(Error::usage("export: --to is missing: task-state"));
+        return Err(Error::usage("export: --to is missing; known is task-state"));
     }
     let id = id.ok_or_else(|| Error::usage("export: say which task"))?;
     Ok(Answer::Verb(Verb::Export(Export { id, to })))

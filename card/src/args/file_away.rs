@@ -70,6 +70,8 @@ fn age(parser: &mut Parser) -> Result<f64, Error> {
 fn last_status(text: &str) -> Result<Status, Error> {
     match text.parse::<Status>() {
         Ok(status) if status.is_terminal() => Ok(status),
-        _ => Err(Error::usage(format!("--status: {text:?} is no status of a finished task: completed, failed, cancelled"))),
+        _ => {
+            Err(Error::usage(format!("--status: {text:?} is no status of a finished task; known are completed, failed, cancelled")))
+        }
     }
 }

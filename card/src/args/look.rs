@@ -3,6 +3,7 @@
 use lexopt::prelude::*;
 use shared::cli::{self, set_id, text};
 use shared::exit::Error;
+use shared::talk::command;
 
 use super::{Answer, Filter, Format, HELP, Line, Show, Verb};
 use crate::field::Field;
@@ -60,16 +61,16 @@ pub(super) fn show(line: &mut Line) -> Result<Answer, Error> {
 
 pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
     let Line { parser, common } = line;
-    let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None };
+    let mut wanted = Report { format: ReportFormat::Text, language: None, quiet_token: None, plain: false };
     let (mut from_pipe, mut of_pipe) = (false, None);
     let (mut form, mut refresh, mut quiet) = (None, None, None);
-    let (mut ids, mut plain) = (Vec::new(), false);
+    let mut ids = Vec::new();
     while let Some(arg) = parser.next()? {
         match arg {
             Value(word) if word == "-" => from_pipe = true,
             Value(word) => ids.push(word.string()?.parse().map_err(Error::usage)?),
             Long("task-id") => ids.push(text(parser, "task-id")?.parse().map_err(Error::usage)?),
-            Long("plain") => plain = true,
+            Long("plain") => wanted.plain = true,
             Long("format") => {
                 (of_pipe, form) = (None, None);
                 match text(parser, "format")?.as_str() {
@@ -78,7 +79,9 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
                     "prometheus" => form = Some(Form::Prometheus),
                     "html" => form = Some(Form::Html { refresh_seconds: None }),
                     other => {
-                        return Err(Error::usage(format!("--format: {other:?} is no format: text, chat, prometheus, html")));
+                        return Err(Error::usage(format!(
+                            "--format: {other:?} is no format; known are text, chat, prometheus, html"
+                        )));
                     }
                 }
             }
@@ -86,8 +89,9 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
             Long("lang") => {
                 let code = text(parser, "lang")?;
                 let language = Language::parse(&code);
-                wanted.language =
-                    Some(language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours: en, zh")))?);
+                wanted.language = Some(
+                    language.ok_or_else(|| Error::usage(format!("--lang: {code:?} is no language of ours; known are en, zh")))?,
+                );
             }
             Long("quiet-token") => {
                 quiet = Some("--quiet-token");
@@ -101,7 +105,7 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
         }
     }
     if let Some(form) = form {
-        if plain || !ids.is_empty() || quiet.is_some() {
+        if wanted.plain || !ids.is_empty() || quiet.is_some() {
             return Err(Error::usage(
                 "report: prometheus and html tell of all cards; IDs, --plain and --quiet-token are of the other formats",
             ));
@@ -113,17 +117,15 @@ pub(super) fn report(line: &mut Line) -> Result<Answer, Error> {
         return Err(Error::usage(REFRESH_IS_OF_HTML));
     }
     if from_pipe {
-        if plain || !ids.is_empty() {
-            return Err(Error::usage(
-                "report: - reads what a pass tells; IDs and --plain are of the report about the cards themselves",
-            ));
+        if !ids.is_empty() {
+            return Err(Error::usage("report: - reads what a pass tells of all tasks; leave the IDs out, or leave - out"));
         }
         return Ok(Answer::Verb(Verb::Report(wanted)));
     }
     if let Some(option) = of_pipe.or(quiet) {
-        return Err(Error::usage(format!("report: {option} needs - and the lines of resume in a pipe; see --help")));
+        return Err(Error::usage(format!("report: {option} needs - and the lines of {} in a pipe; see --help", command("resume"))));
     }
-    Ok(Answer::Verb(Verb::Ask(Asked { ids, language: wanted.language, plain })))
+    Ok(Answer::Verb(Verb::Ask(Asked { ids, language: wanted.language, plain: wanted.plain })))
 }
 
 fn refreshed(form: Form, refresh_seconds: Option<u64>) -> Result<Form, Error> {
@@ -138,6 +140,6 @@ fn format(text: &str, json: &str) -> Result<Format, Error> {
     match text {
         "text" => Ok(Format::Text),
         _ if text == json => Ok(Format::Json),
-        _ => Err(Error::usage(format!("--format: {text:?} is no format: {json}, text"))),
+        _ => Err(Error::usage(format!("--format: {text:?} is no format; known are {json}, text"))),
     }
 }

@@ -93,8 +93,8 @@ pub(super) fn import(store: &Store, told: From, from: Option<&Path>, options: &O
     for record in Records::new(input) {
         match record.map_err(|error| Error::io(format!("cannot read the runs: {}", cause(&error))))? {
             Record::Json(value) => import.value(value)?,
-            Record::Word(word) => import.refuse(&format!("{word:?} is no JSON record")),
-            Record::Bad(line, why) => import.refuse(&format!("line {line} is skipped: {why}")),
+            Record::Word(word) => import.refuse(&format!("the runs have {word:?}, which is no JSON record; it is skipped")),
+            Record::Bad(line, why) => import.refuse(&format!("line {line} of the runs is skipped: {why}")),
         }
     }
     import.output.finish()?;
@@ -119,7 +119,7 @@ impl Import<'_> {
                 _ => self.object(&object),
             },
             other => {
-                self.refuse(&format!("{other} is no record of a run"));
+                self.refuse(&format!("the runs have {other}, which is no record of a run; it is skipped"));
                 Ok(())
             }
         }

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use shared::card::{SCHEMA_VERSION, Status};
+use shared::card::{SCHEMA_VERSION, Status, json_error};
 use shared::document::Document;
 use shared::edit::edit;
 use shared::exit::{Error, Exit, cause};
@@ -58,7 +58,7 @@ struct Told {
 
 impl Told {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
         let text = |name: &str| object.get(name).and_then(Value::as_str);
         let id = text("taskId").unwrap_or_default().parse().map_err(|why: String| format!("taskId: {why}"))?;
         let status = match text("status").unwrap_or_default() {

@@ -20,7 +20,8 @@ const TITLE_COLUMNS_MAX: usize = 60;
 const WORDS_COLUMNS_MAX: usize = 160;
 
 /// The message; empty when there are no stories.
-pub(crate) fn print(stories: &[Story], words: &dyn Words, programs: Option<&Path>) -> String {
+pub(crate) fn print(stories: &[Story], words: &dyn Words, programs: Option<&Path>, is_plain: bool) -> String {
+    let code = |text: &str| if is_plain { clean_exact(text) } else { code(text) };
     let mut text = String::new();
     let mut heading = None;
     let mut told = 0;
@@ -28,9 +29,10 @@ pub(crate) fn print(stories: &[Story], words: &dyn Words, programs: Option<&Path
     for story in stories.iter().take(TASKS_MAX) {
         let mut piece = String::new();
         if heading != Some(story.kind) {
-            piece += &format!("{} {}{}\n", mark(story.kind), words.heading(story.kind), words.colon().trim_end());
+            let mark = if is_plain { String::new() } else { format!("{} ", mark(story.kind)) };
+            piece += &format!("{mark}{}{}\n", words.heading(story.kind), words.colon().trim_end());
         }
-        piece += &entry(story, words);
+        piece += &entry(story, words, &code);
         if told > 0 && text.chars().count() + piece.chars().count() > CHARACTERS_MAX {
             break;
         }
@@ -48,7 +50,7 @@ pub(crate) fn print(stories: &[Story], words: &dyn Words, programs: Option<&Path
     }
 }
 
-fn entry(story: &Story, words: &dyn Words) -> String {
+fn entry(story: &Story, words: &dyn Words, code: &dyn Fn(&str) -> String) -> String {
     let title = cut(&plain(&story.title), TITLE_COLUMNS_MAX);
     let task = words.task(&title, &code(&cut(&story.task, WORDS_COLUMNS_MAX)));
     let detail = cut(&plain(&story.detail), WORDS_COLUMNS_MAX);

@@ -32,6 +32,10 @@ impl Words for English {
         words::outcome(kind)
     }
 
+    fn detail(&self, detail: &str) -> String {
+        detail.to_owned()
+    }
+
     fn span(&self, seconds: i64) -> String {
         words::span(seconds)
     }

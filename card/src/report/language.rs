@@ -53,6 +53,8 @@ pub(crate) trait Words {
     fn reason(&self, word: &str) -> Option<&'static str>;
     /// How an attempt ended: what is said after its number.
     fn outcome(&self, kind: &str) -> Option<&'static str>;
+    /// A detail, as far as it is a sentence of `watch` or `resume`; what a task says in its own words stays.
+    fn detail(&self, detail: &str) -> String;
     /// A time span.
     fn span(&self, seconds: i64) -> String;
 

@@ -27,7 +27,7 @@ pub(crate) fn read(input: impl BufRead) -> Result<Input, Error> {
         match record.map_err(|error| Error::io(format!("cannot read standard input: {}", cause(&error))))? {
             Record::Json(value) => all.value(value),
             Record::Word(word) => all.word(&word),
-            Record::Bad(line, why) => all.complain(&format!("line {line} is skipped: {why}")),
+            Record::Bad(line, why) => all.complain(&format!("line {line} of standard input is skipped: {why}")),
         }
     }
     Ok(all)
@@ -39,7 +39,7 @@ impl Input {
             Value::String(word) => self.word(&word),
             Value::Array(values) => values.into_iter().for_each(|value| self.value(value)),
             Value::Object(object) => self.object(object),
-            other => self.complain(&format!("{other} is no signal and is skipped")),
+            other => self.complain(&format!("standard input has {other}, which is no signal; it is skipped")),
         }
     }
 
@@ -64,14 +64,16 @@ impl Input {
                     }
                 }
                 (_, Value::Array(lines)) => lines.into_iter().for_each(|line| self.value(line)),
-                (name, _) => self.complain(&format!("an object with {name:?} and without task_id is skipped")),
+                (name, _) => {
+                    self.complain(&format!("standard input has an object with {name:?} and without task_id; it is skipped"));
+                }
             }
         }
     }
 
     fn word(&mut self, word: &str) {
         if let Err(why) = word.parse::<TaskId>() {
-            self.complain(&format!("{why}; it is skipped"));
+            self.complain(&format!("standard input: {why}; it is skipped"));
         }
     }
 

@@ -14,7 +14,7 @@
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, stdin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shared::card::Status;
 use shared::cli::{self, Common, Output};
@@ -24,7 +24,7 @@ use shared::id::TaskId;
 use shared::last_pass::LastPass;
 use shared::screen::Screen;
 use shared::store::{LoadError, Store};
-use shared::talk::say;
+use shared::talk::{command, say};
 use shared::time::{Clock, Timestamp};
 
 mod chat;
@@ -96,6 +96,8 @@ pub(crate) struct Report {
     pub(crate) language: Option<Language>,
     /// Printed when there is nothing to say.
     pub(crate) quiet_token: Option<String>,
+    /// No pictures, no marks of code.
+    pub(crate) plain: bool,
 }
 
 /// Whom a report is for.
@@ -110,7 +112,11 @@ pub(crate) enum Format {
 /// Reads signal lines to their end and prints what they tell.
 pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
     if stdin().is_terminal() {
-        return Err(Error::usage("report: pipe the lines of watch or resume into it; see --help"));
+        return Err(Error::usage(format!(
+            "report: pipe the lines of {} or {} into it; see --help",
+            command("watch"),
+            command("resume")
+        )));
     }
     let input = lines::read(stdin().lock())?;
     let language = wanted.language.unwrap_or_else(language::of_process).words();
@@ -118,7 +124,7 @@ pub(crate) fn report(common: &Common, wanted: &Report) -> Result<Exit, Error> {
     let mut stories = told(&input, language, now, &|story| wanted.tells(story));
     add_titles(common, &mut stories)?;
     let text = match wanted.format {
-        Format::Chat => chat::print(&stories, language, programs().as_deref()),
+        Format::Chat => chat::print(&stories, language, programs().as_deref(), wanted.plain),
         Format::Text => text::print(&stories, language, &Screen::of_stdout()),
     };
     let mut output = Output::new();
@@ -169,7 +175,9 @@ fn title(store: &Store, task: &str) -> Option<String> {
 fn programs() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?.parent()?.to_owned();
     let search = std::env::var_os("PATH").unwrap_or_default();
-    (!std::env::split_paths(&search).any(|folder| folder == own)).then_some(own)
+    // By a name with a prefix they are called through links.
+    let leads_here = |folder: &Path| std::fs::canonicalize(folder.join(command("card"))).is_ok_and(|card| card == own.join("card"));
+    (!std::env::split_paths(&search).any(|folder| folder == own || leads_here(&folder))).then_some(own)
 }
 
 impl Report {

@@ -9,6 +9,7 @@ use shared::cli::{Common, Output};
 use shared::exit::{Error, Exit};
 use shared::last_pass::LastPass;
 use shared::store::Store;
+use shared::talk::command;
 use shared::time::Timestamp;
 
 use super::html::{Page, Source};
@@ -69,7 +70,11 @@ pub(crate) fn monitor(store: &Store, common: &Common, wanted: &Monitor) -> Resul
 
 fn read() -> Result<Input, Error> {
     if stdin().is_terminal() {
-        return Err(Error::usage("report: with -, pipe the lines of watch or resume into it; without, it reads the cards alone"));
+        return Err(Error::usage(format!(
+            "report: with -, pipe the lines of {} or {} into it; without, it reads the cards alone",
+            command("watch"),
+            command("resume")
+        )));
     }
     lines::read(stdin().lock())
 }

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 use shared::signal::{Line, shell_word};
+use shared::talk::command;
 use shared::time::{Timestamp, ms};
 
 use super::language::Words;
@@ -67,7 +68,7 @@ pub(crate) fn of(line: &Line, words: &dyn Words, now: Timestamp) -> Story {
         task: line.text("task_id").to_owned(),
         title: line.text("title").to_owned(),
         what: words.join(&parts),
-        detail: detail(line).0.to_owned(),
+        detail: words.detail(detail(line).0),
         then: if kind == Kind::Failed { words.again(line.time("next_attempt_at"), now) } else { String::new() },
         log: line.text("log").to_owned(),
         next: next(line, kind),
@@ -142,7 +143,7 @@ fn detail(line: &Line) -> (&str, Option<&str>) {
 
 fn next(line: &Line, kind: Kind) -> String {
     match (line.text("next"), kind) {
-        ("", Kind::Silent | Kind::Ready) => format!("resume {}", shell_word(line.text("task_id"))),
+        ("", Kind::Silent | Kind::Ready) => format!("{} {}", command("resume"), shell_word(line.text("task_id"))),
         (given, _) => given.to_owned(),
     }
 }

@@ -10,6 +10,7 @@ use shared::document::Document;
 use shared::facts::Observer;
 use shared::signal::shell_word;
 use shared::store::Store;
+use shared::talk::command;
 use shared::text::{clean, clean_exact, cut};
 use shared::time::Timestamp;
 use shared::verdict::{Facts, Request, silent_since};
@@ -122,8 +123,10 @@ impl Style<'_> {
         self.head(text, Section::Question, "");
         let id = shell_word(card.task_id());
         let resumed = card.resume_adapter.is_some() || card.is_plain_command();
-        let go_on = if resumed { format!("card approve {id} | resume") } else { format!("card approve {id}") };
-        for (answer, command) in [(self.phrases.yes, go_on), (self.phrases.no, format!("card cancel {id}"))] {
+        let (card_program, resume) = (command("card"), command("resume"));
+        let go_on =
+            if resumed { format!("{card_program} approve {id} | {resume}") } else { format!("{card_program} approve {id}") };
+        for (answer, command) in [(self.phrases.yes, go_on), (self.phrases.no, format!("{card_program} cancel {id}"))] {
             *text += &format!("- {answer}{}{}\n", self.words.colon(), self.code(&command));
         }
     }
@@ -132,7 +135,7 @@ impl Style<'_> {
     fn why(&self, task: &Unfinished) -> Vec<String> {
         let (card, mut said) = (&task.card, Vec::new());
         let phrase = |word: &str| self.words.reason(word).map_or_else(|| value(word), str::to_owned);
-        let detail = |detail: &str| if detail.is_empty() { Vec::new() } else { vec![value(detail)] };
+        let detail = |detail: &str| if detail.is_empty() { Vec::new() } else { vec![value(&self.words.detail(detail))] };
         if let Some(attention) = &card.attention {
             let mut parts = vec![phrase(&attention.reason)];
             parts.extend(detail(attention.detail.as_deref().unwrap_or_default()));

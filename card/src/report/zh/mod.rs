@@ -5,6 +5,8 @@ use shared::time::Timestamp;
 use super::language::{Words, clock_time};
 use super::story::Kind;
 
+mod details;
+
 /// Chinese, in simplified characters.
 pub(crate) struct Chinese;
 
@@ -47,6 +49,7 @@ impl Words for Chinese {
             "other_host" => "上次是在另一台机器上执行的",
             "supervisor_silent" => "监管进程还在，但没有动作",
             "attempt_not_contained" => "有进程无法结束",
+            "attempt_not_recorded" => "有一次尝试还在运行，任务卡里却没有记录",
             "artifact_missing" => "核对过的文件不见了",
             "artifact_changed" => "核对过的文件被改动了",
             "task_failed" => "任务失败",
@@ -102,6 +105,10 @@ impl Words for Chinese {
             "supervisor_died" => "失去了监管进程",
             _ => return None,
         })
+    }
+
+    fn detail(&self, detail: &str) -> String {
+        details::translated(detail)
     }
 
     fn span(&self, seconds: i64) -> String {
@@ -240,7 +247,7 @@ mod tests {
     /// A word that has an English phrase only would reach a Chinese reader as a bare word.
     #[test]
     fn every_word_has_a_chinese_phrase() {
-        let source = include_str!("../../../shared/src/words.rs");
+        let source = include_str!("../../../../shared/src/words.rs");
         let source = source.split("mod tests").next().unwrap();
         let known: Vec<&str> = source.split('"').skip(1).step_by(2).filter(|word| !word.contains(' ')).collect();
         let (reasons, rest): (Vec<&str>, Vec<&str>) = known.iter().partition(|word| words::reason(word).is_some());
