@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use shared::answer::{Answer, RETRY_AFTER_SECONDS_MAX};
 use shared::card::Status;
 use shared::cli::{self, Output, Parsed};
-use shared::document::Document;
+use shared::document::{Document, step_place};
 use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit};
 use shared::store::Store;
@@ -39,6 +39,14 @@ fn record(store: &Store, wanted: &Wanted, note: &Answer) -> Result<Document, Err
         refuse_finished(card)?;
         let before = document.clone();
         unknown_steps = note.entry.apply(document, true, now);
+        if let Some(name) = unknown_steps.iter().find(|name| step_place(name).is_some()) {
+            let count = before.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
+            return Err(Error::usage(format!(
+                "--step: {} has no step {name}, it has {count}; see {} show {0}",
+                wanted.id,
+                command("card")
+            )));
+        }
         wanted.policy.apply(document)?;
         set_status(document, card.status, note, now)?;
         let mut event = note.entry.event("checkpoint", &before).with("by", "checkpoint");

@@ -269,7 +269,7 @@ impl Document {
             .any(|(_, paths)| paths == path || paths.as_object().is_some_and(|paths| paths.values().any(|one| one == path)))
     }
 
-    /// Marks a step, by name; one that was not there is added. Returns whether it was there.
+    /// Marks a step, by name or as `#2` by its place in the list; one that was not there is added. Returns whether it was there.
     pub fn set_step(&mut self, name: &str, status: &str, result: Option<&str>) -> bool {
         if !matches!(self.object.get("steps"), Some(Value::Array(_))) {
             self.set("steps", Value::Array(Vec::new()));
@@ -279,7 +279,7 @@ impl Document {
         let mut named = steps.iter().enumerate().filter(|(_, step)| step.get("name").and_then(Value::as_str) == Some(name));
         let first = named.clone().next();
         let open = named.find(|(_, step)| step.get("status").and_then(Value::as_str) != Some("done"));
-        let known = open.or(first).map(|(index, _)| index);
+        let known = open.or(first).map(|(index, _)| index).or_else(|| step_place(name).filter(|index| *index < steps.len()));
         let index = known.unwrap_or_else(|| {
             steps.push(json!({"name": name, "status": "pending"}));
             steps.len() - 1
@@ -296,8 +296,13 @@ impl Document {
     /// Adds a step to be done; one that is there stays as it is.
     pub fn add_step(&mut self, name: &str) {
         let known = self.get("steps").and_then(Value::as_array).into_iter().flatten();
-        if !known.into_iter().any(|step| step.get("name").and_then(Value::as_str) == Some(name)) {
-            self.set_step(name, "pending", None);
+        if known.into_iter().any(|step| step.get("name").and_then(Value::as_str) == Some(name)) {
+            return;
+        }
+        let step = json!({"name": name, "status": "pending"});
+        match self.object.get_mut("steps") {
+            Some(Value::Array(steps)) => steps.push(step),
+            _ => self.set("steps", vec![step]),
         }
     }
 
@@ -350,6 +355,14 @@ pub fn artifacts_key(phase: &str) -> String {
         _ if phase.starts_with("phase_") => phase.to_owned(),
         _ => format!("phase_{phase}"),
     }
+}
+
+/// The place in a list of steps, from 0, that `#1` and so on stand for; one that no list has for `#0` and what is too large.
+#[must_use]
+pub fn step_place(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix('#')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).unwrap_or(usize::MAX))
 }
 
 /// A text of at most 4 KiB, with a mark where it was cut.

@@ -17,9 +17,11 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use nix::fcntl::AT_FDCWD;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::card::{BYTES_MAX, SCHEMA_VERSION, Status};
+use crate::card::{BYTES_MAX, SCHEMA_VERSION, Status, json_error};
 use crate::document::Document;
 use crate::durable::{self, Mode};
 use crate::exit::cause;
@@ -37,6 +39,21 @@ const FILE_FIELD: &str = "task_state_file";
 const REST_FIELD: &str = "task_state";
 /// The file's fields that a card has a place for.
 const KNOWN: [&str; 8] = ["taskId", "createdAt", "updatedAt", "description", "status", "steps", "context", "lastCheckpoint"];
+
+/// Those fields, each of which may be there once.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only that none comes twice is of interest")]
+struct Once {
+    task_id: Option<IgnoredAny>,
+    created_at: Option<IgnoredAny>,
+    updated_at: Option<IgnoredAny>,
+    description: Option<IgnoredAny>,
+    status: Option<IgnoredAny>,
+    steps: Option<IgnoredAny>,
+    context: Option<IgnoredAny>,
+    last_checkpoint: Option<IgnoredAny>,
+}
 
 /// A task as such a file tells it.
 #[derive(Clone, Debug)]
@@ -60,7 +77,13 @@ impl TaskState {
             return Err(format!("it is larger than {BYTES_MAX} bytes"));
         }
         let document = Document::read_object(bytes)?;
-        let id = document.text("taskId").parse().map_err(|why: String| format!("taskId: {why}"))?;
+        // Nobody can tell which of two values was meant.
+        serde_json::from_slice::<Once>(bytes).map_err(|error| json_error(&error))?;
+        let id = match document.get("taskId") {
+            None => return Err("it has no taskId".to_owned()),
+            Some(Value::String(text)) => text.parse().map_err(|why: String| format!("taskId: {why}"))?,
+            Some(other) => return Err(format!("taskId is {}; a text in quotation marks was expected", shown(other))),
+        };
         let status = match document.text("status") {
             "" | "in_progress" | "running" | "active" | "pending" | "paused" | "interrupted" => Status::Running,
             "completed" | "done" => Status::Completed,
@@ -70,11 +93,10 @@ impl TaskState {
         };
         if let Some(other) = document.get("steps").filter(|steps| !steps.as_array().is_some_and(|steps| steps.iter().all(is_step)))
         {
-            let shown: String = other.to_string().chars().take(60).collect();
-            return Err(format!("steps is {shown}; a list of objects with a name was expected"));
+            return Err(format!("steps is {}; a list of objects with a name was expected", shown(other)));
         }
-        if document.get("context").is_some_and(|context| !context.is_object()) {
-            return Err("context is no object".to_owned());
+        if let Some(other) = document.get("context").filter(|context| !context.is_object()) {
+            return Err(format!("context is {}; an object was expected", shown(other)));
         }
         for name in ["createdAt", "updatedAt"] {
             if let Some(value) = document.get(name) {
@@ -164,6 +186,11 @@ impl TaskState {
     pub fn bytes(&self) -> Vec<u8> {
         self.document.bytes()
     }
+}
+
+/// The beginning of a value.
+fn shown(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
 }
 
 fn is_step(step: &Value) -> bool {
@@ -351,9 +378,11 @@ mod tests {
         assert!(TaskState::parse(b" \n").unwrap().is_none());
         for (text, why) in [
             (&FILE[..200], "ends too early"),
-            ("[]", "a map"),
+            ("[]", "expected an object"),
             ("{}", "taskId"),
             (r#"{"taskId":"a/b"}"#, "taskId"),
+            (r#"{"taskId":7}"#, "taskId is 7; a text"),
+            (r#"{"taskId":"a","status":"done","status":"in_progress"}"#, "duplicate field `status`"),
             (r#"{"taskId":"a","status":"sleeping"}"#, "status"),
             (r#"{"taskId":"a","steps":{}}"#, "steps"),
             (r#"{"taskId":"a","steps":[{"status":"done"}]}"#, "steps"),

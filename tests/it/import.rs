@@ -66,6 +66,35 @@ fn only_the_step_and_the_times_of_a_task_state_change() {
 }
 
 #[test]
+fn a_step_with_a_name_that_nobody_can_type_is_marked_by_its_number() {
+    let workspace = Workspace::new();
+    let long = format!("先读\n再写{}", "长".repeat(200));
+    let begun =
+        json!({"taskId": "a", "status": "in_progress", "steps": [{"name": "#2"}, {"name": long}, {"name": "x"}, {"name": "x"}]});
+    fs::write(workspace.path(".task-state.json"), begun.to_string()).unwrap();
+    workspace.run("card", &["import", "--from", "task-state"]).ok();
+    let done =
+        || -> Vec<bool> { workspace.card("a")["steps"].as_array().unwrap().iter().map(|step| step["status"] == "done").collect() };
+    workspace.run("checkpoint", &["a", "--step", "#4", "--result", "r"]).ok().is_quiet();
+    assert_eq!(done(), [false, false, false, true]);
+    // A name comes before a number.
+    workspace.run("checkpoint", &["a", "--step", "#2"]).ok().is_quiet();
+    assert_eq!(done(), [true, false, false, true]);
+    workspace.run_with("checkpoint", &["a", "-"], r##"{"steps": [{"name": "#3"}]}"##).ok().is_quiet();
+    assert_eq!(done(), [true, false, true, true]);
+    let before = workspace.card("a");
+    for none in ["#5", "#0", "#99999999999999999999"] {
+        workspace.run("checkpoint", &["a", "--step", none, "--message", "m"]).exits(64).complains("has no step");
+    }
+    assert_eq!(workspace.card("a"), before);
+    workspace.run("card", &["update", "a", "--step", "#1"]).ok();
+    assert_eq!(workspace.card("a")["steps"][4], json!({"name": "#1", "status": "pending"}));
+    assert_eq!(done(), [true, false, true, true, false]);
+    let told: Value = serde_json::from_str(&state(&workspace)).unwrap();
+    assert_eq!((&told["steps"][3]["status"], &told["steps"][3]["result"]), (&json!("done"), &json!("r")));
+}
+
+#[test]
 fn what_the_skill_writes_meanwhile_is_taken_and_never_undone() {
     let workspace = with_state();
     workspace.run("card", &["import", "--from", "task-state"]).ok();

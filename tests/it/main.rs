@@ -14,6 +14,7 @@ mod crash;
 mod detach;
 mod docs;
 mod edits;
+mod errors;
 mod field;
 mod gates;
 mod grace;

@@ -6,6 +6,7 @@ use shared::card::Status;
 use shared::edit::edit;
 use shared::exit::{Error, Exit};
 use shared::history::Event;
+use shared::id::TaskId;
 use shared::store::{LoadError, Store};
 use shared::task_state::{self, FILE_NAME, TaskState};
 
@@ -56,15 +57,12 @@ fn take(store: &Store, state: &TaskState, file: Option<&Path>) -> Result<Exit, E
             match store.create(id, card, Event::new("imported").with("by", "card").with("from", "task-state")) {
                 // Another session made it meanwhile.
                 Err(error) if error.exit == Exit::Exists && store.load(id).is_ok() => {}
+                Err(error) if error.exit == Exit::Exists && store.is_filed(id)? => return Err(over(id, "filed away", file)),
                 made => return show::print(&made?),
             }
         }
         Ok((_, card)) if card.status.is_terminal() && !state.status().is_terminal() => {
-            let named = file.map_or_else(|| "standard input".to_owned(), |file| file.display().to_string());
-            return Err(Error::refused(format!(
-                "{id} is {} and never changes again, but {named} goes on with it: give it another taskId, or remove it",
-                card.status
-            )));
+            return Err(over(id, card.status.as_str(), file));
         }
         Ok((_, card)) if card.status.is_terminal() => return Ok(Exit::Done),
         Ok(_) => {}
@@ -84,4 +82,12 @@ fn take(store: &Store, state: &TaskState, file: Option<&Path>) -> Result<Exit, E
         Ok((!fields.is_empty()).then_some(event))
     })?;
     show::print(&card)
+}
+
+/// A file that goes on with a task that never changes again.
+fn over(id: &TaskId, how: &str, file: Option<&Path>) -> Error {
+    let named = file.map_or_else(|| "standard input".to_owned(), |file| file.display().to_string());
+    Error::refused(format!(
+        "{id} is {how} and never changes again, but {named} goes on with it: give it another taskId, or remove it"
+    ))
 }
