@@ -7,7 +7,7 @@
 use std::io::{Read, stdin};
 
 use shared::card::{BYTES_MAX, Card, Status};
-use shared::document::Document;
+use shared::document::{Document, cannot_become};
 use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit, cause};
 use shared::history::Event;
@@ -55,7 +55,7 @@ fn allow(document: &Document, card: &Card, wanted: &Document, given: &Card, id: 
     }
     refuse_finished(card)?;
     if !card.status.may_become(given.status) {
-        return Err(Error::refused(format!("{id} is {} and cannot become {}", card.status, given.status)));
+        return Err(cannot_become(id.as_str(), card.status, given.status));
     }
     let ended = matches!(given.status, Status::Completed | Status::Failed);
     match SUPERVISION.into_iter().find(|name| wanted.get(name) != document.get(name) && !(ended && *name == "run")) {

@@ -26,9 +26,8 @@ pub(crate) fn put_in(
     record: Option<&Record>,
 ) -> Result<(Option<Action>, Record), Error> {
     let text = Text::read(&workspace.join(path))?;
-    let old = record;
-    let (after, record) = put(text.content.as_deref(), ours, record).map_err(|why| wrong(&text.file, &why))?;
-    Ok((edit(text, Some(after), old), record))
+    let (after, now) = put(text.content.as_deref(), ours, record).map_err(|why| wrong(&text.file, &why))?;
+    Ok((edit(text, Some(after), record), now))
 }
 
 /// What is to be done so that ours is out of it.

@@ -29,7 +29,8 @@ pub(crate) fn leave(store: &Store, task_id: &str, attempt: u64, lines: &[Line]) 
     let text: String = lines.iter().map(|line| Value::Object(line.0.clone()).to_string() + "\n").collect();
     durable::make_folder(&folder).map_err(|error| Error::io(format!("cannot make {}: {}", folder.display(), cause(&error))))?;
     let name = format!("{task_id}.{attempt}");
-    durable::replace(&folder, &name, text.as_bytes()).map_err(|error| Error::io(format!("cannot write {name}: {error}")))
+    durable::replace(&folder, &name, text.as_bytes())
+        .map_err(|error| Error::io(format!("cannot write {}: {error}", folder.join(&name).display())))
 }
 
 /// Lines that this pass is about to tell, and nobody else.

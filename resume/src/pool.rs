@@ -187,10 +187,10 @@ impl Member {
             Ok(Some(128..)) => {}
             Ok(None) => say(&format!("the supervisor of {id} was killed; the next pass looks at the task again")),
             Ok(Some(code)) => {
-                say(&format!("the supervisor of {id} ended with exit status {code}"));
+                say(&format!("the supervisor of {id} ended with exit status {code}; the next pass looks at the task again"));
                 teller.note(Exit::Io);
             }
-            Err(error) => say(&format!("the supervisor of {id}: {}", cause(&error))),
+            Err(error) => say(&format!("cannot wait for the supervisor of {id}: {}", cause(&error))),
         }
         (self.lines == 0).then_some(untold)
     }

@@ -136,7 +136,8 @@ impl Document {
         if bytes.len() + room > BYTES_MAX {
             let kept = if room > 0 { format!(", of which {room} are kept for the outcome") } else { String::new() };
             return Err(Error::data(format!(
-                "the card would be {} bytes, the limit is {BYTES_MAX}{kept}: keep large values in files",
+                "the card of {} would be {} bytes, the limit is {BYTES_MAX}{kept}: keep large values in files",
+                self.text("task_id"),
                 bytes.len()
             )));
         }
@@ -194,8 +195,7 @@ impl Document {
     pub fn set_status(&mut self, next: Status) -> Result<(), Error> {
         let now = self.status()?;
         if !now.may_become(next) {
-            let id = self.text("task_id");
-            return Err(Error::refused(format!("{id} is {now} and cannot become {next}")));
+            return Err(cannot_become(self.text("task_id"), now, next));
         }
         self.set("status", next.as_str());
         if next != Status::NeedsAttention {
@@ -345,6 +345,15 @@ fn object_in<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<
         Value::Object(inner) => inner,
         _ => unreachable!("the slot was just made an object"),
     }
+}
+
+/// A transition that there is not.
+#[must_use]
+pub fn cannot_become(id: &str, now: Status, next: Status) -> Error {
+    let possible = Status::ALL.into_iter().filter(|other| now != *other && now.may_become(*other)).map(Status::as_str);
+    let possible = possible.collect::<Vec<_>>().join(", ");
+    let then = if possible.is_empty() { "nothing any more; make a new task" } else { &possible };
+    Error::refused(format!("{id} is {now} and cannot become {next}, only {then}"))
 }
 
 /// `phase_<phase>`, without a second `phase_`; `phase_main` for a task without phases.

@@ -282,7 +282,7 @@ fn closed_gate(card: &Card, facts: &Facts, request: Request, due: Option<Due>, n
     let forced = request == Request::Forced && due.is_none_or(|due| due.reason != "attempt_silent");
     let named_start = due.is_none() && request == Request::Named;
     let continued = request == Request::Continued;
-    let correct = |option: &str| format!("{} update {} {option}", command("card"), card.task_id());
+    let correct = |options: &str| format!("{} update {} {options}", command("card"), card.task_id());
 
     if !(card.allow_auto_resume || permitted || forced || named_start || continued) {
         return closed("auto_resume_off", "it is not to be resumed without a person".to_owned());
@@ -299,18 +299,21 @@ fn closed_gate(card: &Card, facts: &Facts, request: Request, due: Option<Due>, n
         }
         Usability::Insecure(detail) => return closed("adapter_insecure", format!("{detail}; correct its owner or mode")),
     }
+    // One that the task itself does not name stands behind another that it names, and that one is a person's, too.
+    let without = |id: &String| {
+        let others = card.depends_on().iter().filter(|other| *other != id);
+        if card.depends_on().contains(id) {
+            let options = others.fold("--no-depends-on".to_owned(), |options, other| options + " --depends-on " + other);
+            format!("go on without it: {}", correct(&options))
+        } else {
+            "see to the task between them first".to_owned()
+        }
+    };
     if let Some((id, status)) = facts.dependencies.failed.first() {
-        return closed(
-            "dependency_failed",
-            format!("it depends on {id}, which is {status}; go on without it: {}", correct("--no-depends-on")),
-        );
+        return closed("dependency_failed", format!("it depends on {id}, which is {status}; {}", without(id)));
     }
     if let Some(id) = facts.dependencies.missing.first() {
-        let remedy = correct("--no-depends-on");
-        return closed(
-            "dependency_missing",
-            format!("it depends on {id}, and there is no such task; make it, or go on without: {remedy}"),
-        );
+        return closed("dependency_missing", format!("it depends on {id}, and there is no such task; make it, or {}", without(id)));
     }
     let give_up_after = card.give_up_after_minutes() * 60.0;
     if let Some(due) = due

@@ -50,15 +50,22 @@ fn a_failed_link_is_named_to_every_task_behind_it() {
     for id in ["c", "d", "e"] {
         let line = lines.iter().find(|line| line["task_id"] == id).unwrap();
         assert_eq!((&line["signal"], &line["reason"]), (&json!("needs_attention"), &json!("dependency_failed")), "{line}");
-        assert_eq!(line["detail"], "it depends on b, which is cancelled");
+        let remedy =
+            if id == "c" { "go on without it: card update c --no-depends-on" } else { "see to the task between them first" };
+        assert_eq!(line["detail"], format!("it depends on b, which is cancelled; {remedy}"));
     }
     fs::remove_file(workspace.card_path("f.json")).unwrap();
-    workspace.run("card", &["update", "e", "--no-depends-on", "--depends-on", "f"]).ok();
+    workspace.run("card", &["update", "e", "--no-depends-on", "--depends-on", "f", "--depends-on", "a"]).ok();
     let lines = workspace.run("watch", &[]).ok().json();
     let line = lines.iter().find(|line| line["task_id"] == "e").unwrap();
     assert_eq!(
         (&line["reason"], &line["detail"]),
-        (&json!("dependency_missing"), &json!("it depends on f, and there is no such task"))
+        (
+            &json!("dependency_missing"),
+            &json!(
+                "it depends on f, and there is no such task; make it, or go on without it: card update e --no-depends-on --depends-on a"
+            )
+        )
     );
 }
 

@@ -14,6 +14,7 @@ use shared::exit::{Error, Exit, cause};
 use shared::history::Event;
 use shared::id::TaskId;
 use shared::store::{LoadError, Store};
+use shared::task_state::task_id;
 use shared::time::Timestamp;
 
 use super::standard_input;
@@ -60,7 +61,7 @@ impl Told {
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let object: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| json_error(&error))?;
         let text = |name: &str| object.get(name).and_then(Value::as_str);
-        let id = text("taskId").unwrap_or_default().parse().map_err(|why: String| format!("taskId: {why}"))?;
+        let id = task_id(object.get("taskId"))?;
         let status = match text("status").unwrap_or_default() {
             "pending" => Status::Pending,
             "running" => Status::Running,

@@ -77,7 +77,8 @@ impl Crontab {
     fn write(&self, text: Option<&str>) -> Result<(), Error> {
         let args: &[&str] = if text.is_some() { &["-"] } else { &["-r"] };
         let answer = self.program.run(args, text).map_err(Error::io)?;
-        if answer.is_ok() { Ok(()) } else { Err(Error::refused(format!("crontab {}: {}", args[0], answer.complaint()))) }
+        let refused = || format!("crontab {} was refused: {}; see to that, or give another --trigger", args[0], answer.complaint());
+        if answer.is_ok() { Ok(()) } else { Err(Error::refused(refused())) }
     }
 }
 

@@ -14,7 +14,8 @@ const SENTENCES: &[(&str, &str)] = &[
     ("it depends on {}, which is {}", "它依赖的任务 {} {}"),
     ("go on without it: {}", "不再依赖它：{}"),
     ("it depends on {}, and there is no such task", "它依赖的任务 {} 不存在"),
-    ("make it, or go on without: {}", "请创建它，或不再依赖它：{}"),
+    ("see to the task between them first", "请先处理它们之间的任务"),
+    ("make it, or {}", "请创建它，或者{}"),
     ("due for {} min, and the limit is {} (give_up_after_minutes)", "已搁置 {} 分钟，上限是 {} 分钟（give_up_after_minutes）"),
     ("phase {} is not entered without a person's word", "没有人同意就不会进入阶段 {}"),
     ("max_retries is 0: it is only watched", "max_retries 为 0：只监视，不恢复"),
@@ -181,7 +182,7 @@ mod tests {
             include_str!("../../../../resume/src/last_look.rs"),
         ];
         // What is a command is the same in every language.
-        let commands = ["{} update {} {option}", "{} approve {id} | {}", "{} log {id}"];
+        let commands = ["{} update {} {options}", "{} approve {id} | {}", "{} log {id}"];
         let (mut count, mut missing) = (0, Vec::new());
         for source in sources {
             let source = source.split("#[cfg(test)]").next().unwrap();
@@ -194,7 +195,7 @@ mod tests {
                     0 => piece.to_owned(),
                     _ => text + "9" + piece.split_once('}').map_or("", |(_, after)| after),
                 });
-                let parts = filled.split("; ").filter(|part| !matches!(*part, "" | "9") && sentence(part).is_none());
+                let parts = filled.split("; ").map(str::trim).filter(|part| !matches!(*part, "" | "9") && sentence(part).is_none());
                 let parts = parts.filter(|part| !part.starts_with("--") && part.contains(char::is_alphabetic));
                 missing.extend(parts.map(str::to_owned));
             }
