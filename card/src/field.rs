@@ -8,7 +8,8 @@ use std::io::{Read, stdin};
 
 use serde_json::Value;
 use shared::card::json_error;
-use shared::cli::{Common, Output};
+use shared::cli::Output;
+use shared::command_line::Common;
 use shared::exit::{Error, Exit, cause};
 use shared::id::TaskId;
 use shared::stream::RECORD_BYTES_MAX;

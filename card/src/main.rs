@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use shared::cli::{self, Parsed};
+use shared::cli;
 
 mod archive;
 mod args;
@@ -27,12 +27,11 @@ mod update;
 use args::Verb;
 
 fn main() -> ExitCode {
-    cli::run("card", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print_help(&text),
-        Parsed::Run((_, Verb::Schema)) => cli::print(schema::SCHEMA),
-        Parsed::Run((common, Verb::Field(wanted))) => field::print(&common, &wanted),
-        Parsed::Run((common, Verb::Report(wanted))) => report::report(&common, &wanted),
-        Parsed::Run((common, verb)) => {
+    cli::run("card", args::parse, |(common, verb)| match verb {
+        Verb::Schema => cli::print(schema::SCHEMA),
+        Verb::Field(wanted) => field::print(&common, &wanted),
+        Verb::Report(wanted) => report::report(&common, &wanted),
+        verb => {
             let (store, place) = common.open()?;
             match verb {
                 Verb::Create(wanted) => create::create(&store, &place, &wanted),

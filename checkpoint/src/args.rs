@@ -2,7 +2,7 @@
 
 use lexopt::prelude::*;
 use shared::card::Status;
-use shared::cli::{self, Common, Parsed, artifact, later_status, name, pair, set_id, take_policy, text};
+use shared::command_line::{CommandLine, Common, Stop, later_status, set_id};
 use shared::entry::{Entry, Step};
 use shared::exit::Error;
 use shared::id::TaskId;
@@ -25,47 +25,40 @@ pub(crate) struct Wanted {
 }
 
 /// Parses everything.
-pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
-    let mut common = Common::default();
+pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
+    let mut line = line.with_help(HELP);
     let mut id: Option<TaskId> = None;
     let (mut entry, mut status, mut verified, mut from_stdin) = (Entry::default(), None, Vec::new(), false);
     let mut policy = Policy::default();
-    while let Some(arg) = parser.next()? {
+    while let Some(arg) = line.word()? {
         match arg {
-            Long("phase") => entry.phase = Some(name(&mut parser, "phase")?),
-            Long("next-phase") => entry.next_phase = Some(name(&mut parser, "next-phase")?),
-            Long("message") => entry.message = Some(text(&mut parser, "message")?),
-            Long("artifact") => entry.artifacts.push(artifact(&mut parser, "artifact")?),
-            Long("verified-artifact") => verified.push(artifact(&mut parser, "verified-artifact")?),
-            Long("step") => entry.steps.push(Step { name: name(&mut parser, "step")?, status: "done".to_owned(), result: None }),
+            Long("phase") => entry.phase = Some(line.name("phase")?),
+            Long("next-phase") => entry.next_phase = Some(line.name("next-phase")?),
+            Long("message") => entry.message = Some(line.text("message")?),
+            Long("artifact") => entry.artifacts.push(line.artifact("artifact")?),
+            Long("verified-artifact") => verified.push(line.artifact("verified-artifact")?),
+            Long("step") => entry.steps.push(Step { name: line.name("step")?, status: "done".to_owned(), result: None }),
             Long("result") => {
-                let result = text(&mut parser, "result")?;
+                let result = line.text("result")?;
                 let step = entry.steps.last_mut().ok_or_else(|| Error::usage("--result needs a --step before it"))?;
                 step.result = Some(result);
             }
-            Long("status") => status = Some(later_status(&text(&mut parser, "status")?)?),
+            Long("status") => status = Some(later_status(&line.text("status")?)?),
             Long("meta") => {
-                let (name, value) = pair(&mut parser, "meta")?;
+                let (name, value) = line.pair("meta")?;
                 entry.metadata.insert(name, value.into());
             }
             Long("context") => {
-                let (name, value) = pair(&mut parser, "context")?;
+                let (name, value) = line.pair("context")?;
                 entry.context.insert(name, value.into());
             }
-            Long("task-id") => set_id(&mut id, &text(&mut parser, "task-id")?)?,
+            Long("task-id") => set_id(&mut id, &line.text("task-id")?)?,
             Value(word) if word == "-" => from_stdin = true,
             Value(word) => set_id(&mut id, &word.string()?)?,
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(&mut parser, "now")?),
-            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
-            Long(option) => {
-                let option = option.to_owned();
-                take_policy(&mut policy, &option, &mut parser)?;
-            }
+            Long(_) => line.take_policy(&mut policy)?,
             other @ Short(_) => return Err(other.unexpected().into()),
         }
     }
     let id = id.ok_or_else(|| Error::usage("say which task; see --help"))?;
-    Ok(Parsed::Run(Wanted { common, id, from_stdin, entry, verified, status, policy }))
+    Ok(Wanted { common: line.common, id, from_stdin, entry, verified, status, policy })
 }

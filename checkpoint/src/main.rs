@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value};
 use shared::answer::{Answer, RETRY_AFTER_SECONDS_MAX};
 use shared::card::Status;
-use shared::cli::{self, Output, Parsed};
+use shared::cli::{self, Output};
 use shared::document::{Document, step_place};
 use shared::edit::{edit, refuse_finished};
 use shared::exit::{Error, Exit};
@@ -19,17 +19,14 @@ mod note;
 use args::Wanted;
 
 fn main() -> ExitCode {
-    cli::run("checkpoint", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print_help(&text),
-        Parsed::Run(wanted) => {
-            let (store, _) = wanted.common.open()?;
-            let note = note::note(&wanted)?;
-            let saved = record(&store, &wanted, &note)?;
-            let mut output = Output::new();
-            output.json(&summary(&saved))?;
-            output.finish()?;
-            Ok(Exit::Done)
-        }
+    cli::run("checkpoint", args::parse, |wanted| {
+        let (store, _) = wanted.common.open()?;
+        let note = note::note(&wanted)?;
+        let saved = record(&store, &wanted, &note)?;
+        let mut output = Output::new();
+        output.json(&summary(&saved))?;
+        output.finish()?;
+        Ok(Exit::Done)
     })
 }
 

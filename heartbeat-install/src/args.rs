@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lexopt::prelude::*;
-use shared::cli::{self, Parsed, text};
+use shared::command_line::{CommandLine, Stop};
 use shared::exit::Error;
 use shared::time::Timestamp;
 
@@ -56,7 +56,8 @@ pub(crate) struct Wanted {
 }
 
 /// Parses everything.
-pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
+pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
+    let mut line = line.with_help(HELP);
     let (mut triggers, mut check, mut uninstall) = (Vec::new(), false, false);
     let mut wanted = Wanted {
         task: Task::Install,
@@ -73,39 +74,36 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         format: None,
         now: None,
     };
-    while let Some(arg) = parser.next()? {
+    while let Some(arg) = line.word()? {
         match arg {
-            Long("workspace") => wanted.workspace = Some(parser.value()?.into()),
             Long("all-agents") => wanted.all_agents = true,
-            Long("trigger") => triggers.push(text(&mut parser, "trigger")?),
-            Long("every") => wanted.every = Some(every(&text(&mut parser, "every")?)?),
+            Long("trigger") => triggers.push(line.text("trigger")?),
+            Long("every") => wanted.every = Some(every(&line.text("every")?)?),
             Long("dry-run") => wanted.dry_run = true,
             Long("check") => check = true,
             Long("uninstall") => uninstall = true,
             Long("agents-md") => wanted.agents_md = true,
             Long("python-shim") => wanted.python_shim = true,
             Long("plugin") => wanted.plugin = true,
-            Long("lang") => wanted.lang = Some(lang(&text(&mut parser, "lang")?)?),
-            Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
-            Long("now") => wanted.now = Some(cli::time(&mut parser, "now")?),
-            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
+            Long("lang") => wanted.lang = Some(lang(&line.text("lang")?)?),
+            Long("format") => wanted.format = Some(format(&line.text("format")?)?),
             other => return Err(other.unexpected().into()),
         }
     }
+    (wanted.workspace, wanted.now) = (line.common.workspace, line.common.now);
     wanted.choice = choice(&triggers)?;
     wanted.chose = !triggers.is_empty();
     wanted.task = match (check, uninstall) {
         (false, false) => Task::Install,
         (true, false) => Task::Check,
         (false, true) => Task::Uninstall,
-        (true, true) => return Err(Error::usage("--check and --uninstall: give one of them")),
+        (true, true) => return Err(Stop::usage("--check and --uninstall: give one of them")),
     };
     if wanted.all_agents && wanted.workspace.is_some() {
-        return Err(Error::usage("--workspace and --all-agents: give one of them"));
+        return Err(Stop::usage("--workspace and --all-agents: give one of them"));
     }
     if check && wanted.dry_run {
-        return Err(Error::usage("--dry-run: --check writes nothing anyway; give one of them"));
+        return Err(Stop::usage("--dry-run: --check writes nothing anyway; give one of them"));
     }
     let placing = wanted.agents_md
         || wanted.python_shim
@@ -115,9 +113,9 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         || !triggers.is_empty();
     if wanted.task != Task::Install && placing {
         let name = if check { "check" } else { "uninstall" };
-        return Err(Error::usage(format!("--{name} goes by what was installed; it takes no other option of an installation")));
+        return Err(Stop::usage(format!("--{name} goes by what was installed; it takes no other option of an installation")));
     }
-    Ok(Parsed::Run(wanted))
+    Ok(wanted)
 }
 
 fn choice(words: &[String]) -> Result<Choice, Error> {

@@ -13,7 +13,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use shared::cli::{self, Output, Parsed};
+use shared::cli::{self, Output};
 use shared::exit::{Error, Exit};
 use shared::talk::say;
 use shared::time::Clock;
@@ -52,10 +52,7 @@ mod uninstall;
 mod world;
 
 fn main() -> ExitCode {
-    cli::run("heartbeat-install", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print_help(&text),
-        Parsed::Run(wanted) => run(&wanted),
-    })
+    cli::run("heartbeat-install", args::parse, |wanted| run(&wanted))
 }
 
 /// All workspaces; one that fails hides no other.

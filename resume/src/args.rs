@@ -1,7 +1,7 @@
 //! The command line as plain data. Nothing is opened here.
 
 use lexopt::prelude::*;
-use shared::cli::{self, Common, Parsed, amount, count, text};
+use shared::command_line::{CommandLine, Common, Stop};
 use shared::exit::Error;
 use shared::id::TaskId;
 use shared::verdict::Request;
@@ -51,7 +51,8 @@ pub(crate) struct Wanted {
 }
 
 /// Parses everything.
-pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
+pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
+    let mut line = line.with_help(HELP);
     let mut wanted = Wanted {
         common: Common::default(),
         ids: Vec::new(),
@@ -69,41 +70,38 @@ pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error>
         member: None,
         detached: false,
     };
-    while let Some(arg) = parser.next()? {
+    while let Some(arg) = line.word()? {
         match arg {
-            Long("task-id") => wanted.ids.push(text(&mut parser, "task-id")?.parse().map_err(Error::usage)?),
+            Long("task-id") => wanted.ids.push(line.text("task-id")?.parse().map_err(Error::usage)?),
             Value(word) => wanted.ids.push(word.string()?.parse().map_err(Error::usage)?),
-            Long("jobs") | Short('j') => wanted.jobs = count(&mut parser, "jobs")?,
-            Long("timeout-seconds") => wanted.timeout_seconds = Some(amount(&mut parser, "timeout-seconds")?),
-            Long("grace-seconds") => wanted.grace_seconds = amount(&mut parser, "grace-seconds")?,
-            Long("wait-seconds") => wanted.wait_seconds = amount(&mut parser, "wait-seconds")?,
-            Long("output-limit") => wanted.output_limit = count(&mut parser, "output-limit")?,
-            Long("budget-seconds") => wanted.budget_seconds = amount(&mut parser, "budget-seconds")?,
+            Long("jobs") | Short('j') => wanted.jobs = line.count("jobs")?,
+            Long("timeout-seconds") => wanted.timeout_seconds = Some(line.amount("timeout-seconds")?),
+            Long("grace-seconds") => wanted.grace_seconds = line.amount("grace-seconds")?,
+            Long("wait-seconds") => wanted.wait_seconds = line.amount("wait-seconds")?,
+            Long("output-limit") => wanted.output_limit = line.count("output-limit")?,
+            Long("budget-seconds") => wanted.budget_seconds = line.amount("budget-seconds")?,
             Long("detach") => wanted.detach = true,
             Long("detached") => wanted.detached = true,
-            Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
+            Long("format") => wanted.format = Some(format(&line.text("format")?)?),
             Long("report") => wanted.format = Some(Format::Report),
             Long("dry-run") => wanted.dry_run = true,
             Long("force") => wanted.force = true,
             Long("exit-status") => wanted.exit_status = true,
-            Long("pool-member") => wanted.member = Some(request(&text(&mut parser, "pool-member")?)?),
-            Long("workspace") => wanted.common.workspace = Some(parser.value()?.into()),
-            Long("now") => wanted.common.now = Some(cli::time(&mut parser, "now")?),
-            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
+            Long("pool-member") => wanted.member = Some(request(&line.text("pool-member")?)?),
             other => return Err(other.unexpected().into()),
         }
     }
+    wanted.common = line.common;
     if wanted.detach && wanted.budget_seconds > 0.0 {
-        return Err(Error::usage("--budget-seconds is for attempts that the pass waits for; with --detach give --timeout-seconds"));
+        return Err(Stop::usage("--budget-seconds is for attempts that the pass waits for; with --detach give --timeout-seconds"));
     }
     if wanted.jobs == 0 {
-        return Err(Error::usage("--jobs 0 would start nothing; give 1 or more"));
+        return Err(Stop::usage("--jobs 0 would start nothing; give 1 or more"));
     }
     if wanted.force && wanted.ids.is_empty() {
-        return Err(Error::usage("--force is for tasks that are named as arguments; name them"));
+        return Err(Stop::usage("--force is for tasks that are named as arguments; name them"));
     }
-    Ok(Parsed::Run(wanted))
+    Ok(wanted)
 }
 
 fn format(text: &str) -> Result<Format, Error> {

@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use shared::cli::{self, Parsed};
+use shared::cli;
 
 mod answer;
 mod args;
@@ -34,11 +34,8 @@ mod tell;
 
 /// The program.
 pub fn main() -> ExitCode {
-    cli::run("resume", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print_help(&text),
-        Parsed::Run(wanted) => {
-            let (store, _) = wanted.common.open()?;
-            pass::run(&store, &wanted)
-        }
+    cli::run("resume", args::parse, |wanted| {
+        let (store, _) = wanted.common.open()?;
+        pass::run(&store, &wanted)
     })
 }

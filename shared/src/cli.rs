@@ -1,183 +1,36 @@
-//! What all programs share on the command line and on the standard streams.
-//!
-//! A command line is parsed to plain data first; nothing is opened before that, so `--help` and
-//! `--version` need no workspace. stdout is data and may be closed by its reader at any time:
-//! that is success. stderr is talk, one line each, and its failures are nobody's.
+//! A program's streams and its end: stdout is data and may be closed by its reader at any time, which is success; stderr is talk,
+//! one line each, and its failures are nobody's.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lexopt::{Parser, ValueExt};
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::Value;
 
-use crate::entry::{absolute, check_name};
+use crate::command_line::{CommandLine, Stop};
 use crate::exit::{Error, Exit, cause};
-use crate::id::TaskId;
-use crate::policy::Policy;
-use crate::status::Status;
-use crate::store::Store;
 use crate::talk::{self, say};
-use crate::time::{Clock, Timestamp};
-use crate::workspace::{Place, Surroundings};
 
-/// A parsed command line.
-#[derive(Debug)]
-pub enum Parsed<T> {
-    /// Do this.
-    Run(T),
-    /// Print this text and be done.
-    Print(String),
-}
-
-/// The options of every program that works in a workspace.
-#[derive(Clone, Debug, Default)]
-pub struct Common {
-    /// `--workspace DIR`.
-    pub workspace: Option<PathBuf>,
-    /// `--now TIME`.
-    pub now: Option<Timestamp>,
-}
-
-impl Common {
-    /// Opens the store that the options and the surroundings name.
-    ///
-    /// # Errors
-    /// `Config`.
-    pub fn open(&self) -> Result<(Store, Place), Error> {
-        let place = Place::find(self.workspace.as_deref(), &Surroundings::of_process())?;
-        Ok((Store::open(&place, Clock::new(self.now))?, place))
-    }
-}
-
-/// What `--version` prints.
-#[must_use]
-pub fn version() -> String {
-    format!("{} (task-recovery) {}\n", talk::program(), env!("CARGO_PKG_VERSION"))
-}
-
-/// A time on the command line.
-///
-/// # Errors
-/// `Usage`, naming the option.
-pub fn time(parser: &mut Parser, option: &str) -> Result<Timestamp, Error> {
-    let (time, _) = Timestamp::parse(&text(parser, option)?).map_err(|why| Error::usage(format!("--{option}: {why}")))?;
-    Ok(time)
-}
-
-/// A number of minutes or seconds on the command line.
-///
-/// # Errors
-/// `Usage`, naming the option.
-pub fn amount(parser: &mut Parser, option: &str) -> Result<f64, Error> {
-    let text = text(parser, option)?;
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| Error::usage(format!("--{option}: {text:?} is no number of 0 or more")))
-}
-
-/// A count on the command line.
-///
-/// # Errors
-/// `Usage`, naming the option.
-pub fn count(parser: &mut Parser, option: &str) -> Result<u64, Error> {
-    let text = text(parser, option)?;
-    text.parse().map_err(|_| Error::usage(format!("--{option}: {text:?} is no whole number of 0 or more")))
-}
-
-/// An option's text.
-///
-/// # Errors
-/// `Usage` when there is none or it is not UTF-8.
-pub fn text(parser: &mut Parser, option: &str) -> Result<String, Error> {
-    parser.value()?.string().map_err(|error| Error::usage(format!("--{option}: {error}")))
-}
-
-/// An option's `NAME=VALUE`.
-///
-/// # Errors
-/// `Usage`, naming the option.
-pub fn pair(parser: &mut Parser, option: &str) -> Result<(String, String), Error> {
-    let text = text(parser, option)?;
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Error::usage(format!("--{option}: {text:?} is not of the form NAME=VALUE"))),
-    }
-}
-
-/// An option's name of a phase, step or artifact.
-///
-/// # Errors
-/// `Usage`, naming the option.
-pub fn name(parser: &mut Parser, option: &str) -> Result<String, Error> {
-    let name = text(parser, option)?;
-    check_name(&format!("--{option}"), &name).map_err(Error::usage)?;
-    Ok(name)
-}
-
-/// An option's `NAME=PATH`, with the path made absolute.
-///
-/// # Errors
-/// `Usage`.
-pub fn artifact(parser: &mut Parser, option: &str) -> Result<(String, String), Error> {
-    let (name, path) = pair(parser, option)?;
-    check_name(&format!("--{option}"), &name).map_err(Error::usage)?;
-    Ok((name, absolute(&format!("--{option}"), &path)?))
-}
-
-/// The one task ID of a command line.
-///
-/// # Errors
-/// `Usage` when it is none or there was one already.
-pub fn set_id(slot: &mut Option<TaskId>, text: &str) -> Result<(), Error> {
-    match slot.replace(text.parse().map_err(Error::usage)?) {
-        None => Ok(()),
-        Some(first) => Err(Error::usage(format!("{text:?} is one ID too many, after {first}"))),
-    }
-}
-
-/// Takes an option that the program itself does not know, if it is one of a policy's.
-///
-/// # Errors
-/// `Usage` when nobody knows it, or its value is wrong.
-pub fn take_policy(policy: &mut Policy, option: &str, parser: &mut Parser) -> Result<(), Error> {
-    if policy.take(option, parser)? { Ok(()) } else { Err(lexopt::Error::UnexpectedOption(format!("--{option}")).into()) }
-}
-
-/// A status that work can lead to.
-///
-/// # Errors
-/// `Usage` when it is none.
-pub fn later_status(text: &str) -> Result<Status, Error> {
-    match text.parse() {
-        Ok(Status::Pending) | Err(_) => {
-            let known: Vec<&str> =
-                Status::ALL.into_iter().filter(|status| *status != Status::Pending).map(Status::as_str).collect();
-            Err(Error::usage(format!("--status: {text:?} is no status that work can lead to; known are {}", known.join(", "))))
-        }
-        Ok(status) => Ok(status),
-    }
-}
-
-/// Runs a program, whose own name this is: `body` does the work, errors become one line and a status.
-pub fn run(name: &'static str, body: impl FnOnce() -> Result<Exit, Error>) -> ExitCode {
+/// Runs a program, whose own name this is: `parse` reads the command line, `body` does the work, errors become one line and a status.
+pub fn run<T>(
+    name: &'static str,
+    parse: impl FnOnce(CommandLine) -> Result<T, Stop>,
+    body: impl FnOnce(T) -> Result<Exit, Error>,
+) -> ExitCode {
     talk::set_program(name);
     // Over a file size limit a write fails, and is reported, instead of ending the program without a word.
     let limit = SigSet::from_iter([Signal::SIGXFSZ]);
     limit.thread_block().ok();
-    let exit = body().unwrap_or_else(|error| {
+    let done = match parse(CommandLine::of_process()) {
+        Ok(wanted) => body(wanted),
+        Err(Stop::Print(text)) => print(&text),
+        Err(Stop::Wrong(error)) => Err(error),
+    };
+    let exit = done.unwrap_or_else(|error| {
         say(&error.message);
         error.exit
     });
     ExitCode::from(exit.code())
-}
-
-/// Prints a program's help or version, and is done.
-///
-/// # Errors
-/// `Io` when it cannot be written.
-pub fn print_help(text: &str) -> Result<Exit, Error> {
-    print(&talk::help(text))
 }
 
 /// Prints a text and is done.

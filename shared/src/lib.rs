@@ -16,7 +16,8 @@
 //! signal  stream                   what flows in the pipe, out and in
 //! text  screen  prose              text on a terminal: width, colours, wrapping
 //! words  sentence                  signals for people
-//! exit  talk  cli  policy          exit statuses, errors, stderr, command lines, stdout
+//! exit  talk  cli                  exit statuses, errors, stderr, stdout
+//! command_line  policy             options
 //! ```
 
 pub mod adapter;
@@ -24,6 +25,7 @@ pub mod answer;
 pub mod attempt;
 pub mod card;
 pub mod cli;
+pub mod command_line;
 pub mod document;
 pub mod durable;
 pub mod edit;

@@ -3,10 +3,9 @@
 //! The same options for making, updating and checkpointing a card. `--no-X` takes a policy away,
 //! so that the default holds again. The Python predecessor's words are understood, too.
 
-use lexopt::Parser;
 use serde_json::Value;
 
-use crate::cli::{amount, count, name, text};
+use crate::command_line::CommandLine;
 use crate::document::Document;
 use crate::entry::absolute;
 use crate::exit::{Error, cause};
@@ -58,22 +57,22 @@ impl Policy {
     ///
     /// # Errors
     /// `Usage`, naming the option.
-    pub fn take(&mut self, option: &str, parser: &mut Parser) -> Result<bool, Error> {
+    pub fn take(&mut self, option: &str, line: &mut CommandLine) -> Result<bool, Error> {
         let change = match option {
             "allow-auto-resume" => Change::Set("allow_auto_resume", true.into()),
             "no-allow-auto-resume" => Change::Set("allow_auto_resume", false.into()),
             "safe-to-retry" => Change::SafeToRetry(true),
             "no-safe-to-retry" => Change::SafeToRetry(false),
-            "resume-adapter" => Change::Set("resume_adapter", absolute("--resume-adapter", &text(parser, option)?)?.into()),
-            "resume-command" => Change::Command(words(&text(parser, option)?)?),
+            "resume-adapter" => Change::Set("resume_adapter", absolute("--resume-adapter", &line.text(option)?)?.into()),
+            "resume-command" => Change::Command(words(&line.text(option)?)?),
             "stale-after-minutes" | "timeout-seconds" | "cooldown-seconds" | "give-up-after-minutes" => {
-                Change::Set(field(option), number(amount(parser, option)?))
+                Change::Set(field(option), number(line.amount(option)?))
             }
-            "max-retries" | "max-failures" => Change::Set(field(option), count(parser, option)?.into()),
-            "manual-phase" => Change::Add("manual_phases", name(parser, option)?),
-            "depends-on" => Change::DependsOn(Some(text(parser, option)?.parse().map_err(Error::usage)?)),
-            "title" | "mode" | "notes" | "owner-skill" => Change::Set(field(option), text(parser, option)?.into()),
-            "session-key" => Change::Session(Some(text(parser, option)?)),
+            "max-retries" | "max-failures" => Change::Set(field(option), line.count(option)?.into()),
+            "manual-phase" => Change::Add("manual_phases", line.name(option)?),
+            "depends-on" => Change::DependsOn(Some(line.text(option)?.parse().map_err(Error::usage)?)),
+            "title" | "mode" | "notes" | "owner-skill" => Change::Set(field(option), line.text(option)?.into()),
+            "session-key" => Change::Session(Some(line.text(option)?)),
             "no-session-key" => Change::Session(None),
             "no-resume-command" => Change::Command(Vec::new()),
             "no-manual-phase" => Change::Remove("manual_phases"),

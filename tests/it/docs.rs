@@ -38,6 +38,11 @@ fn help_and_manual_name_the_same_options_and_the_program_knows_them() {
         }
         let mut known: BTreeSet<String> =
             source.split("Long(\"").skip(1).map(|rest| rest[..rest.find('"').unwrap()].to_owned()).collect();
+        let common = read("shared/src/command_line.rs");
+        for option in ["workspace", "now", "help", "version"] {
+            assert!(common.contains(&format!("\"{option}\" => ")), "{option}");
+            known.insert(option.to_owned());
+        }
         if matches!(program, "card" | "checkpoint") {
             let policy = read("shared/src/policy.rs");
             let list = policy.split("OPTIONS: ").nth(1).unwrap().split("];").next().unwrap();

@@ -1,7 +1,7 @@
 //! The command line as plain data. Nothing is opened here.
 
 use lexopt::prelude::*;
-use shared::cli::{self, Common, Parsed, set_id, text};
+use shared::command_line::{CommandLine, Common, Stop, set_id};
 use shared::exit::Error;
 use shared::id::TaskId;
 
@@ -45,34 +45,32 @@ pub(crate) struct Wanted {
 }
 
 /// Parses everything.
-pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Parsed<Wanted>, Error> {
+pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
+    let mut line = line.with_help(HELP);
     let (mut explain, mut id) = (false, None);
     let mut wanted = Wanted { common: Common::default(), task_type: None, format: None, exit_status: false, explain: None };
-    while let Some(arg) = parser.next()? {
+    while let Some(arg) = line.word()? {
         match arg {
-            Long("task-type") => wanted.task_type = Some(text(&mut parser, "task-type")?),
-            Long("format") => wanted.format = Some(format(&text(&mut parser, "format")?)?),
+            Long("task-type") => wanted.task_type = Some(line.text("task-type")?),
+            Long("format") => wanted.format = Some(format(&line.text("format")?)?),
             Long("report") => wanted.format = Some(Format::Report),
             Long("exit-status") => wanted.exit_status = true,
             Long("explain") => {
                 explain = true;
-                if let Some(value) = parser.optional_value() {
-                    set_id(&mut id, &value.string()?)?;
+                if let Some(value) = line.optional_text()? {
+                    set_id(&mut id, &value)?;
                 }
             }
             Value(word) if explain => set_id(&mut id, &word.string()?)?,
-            Long("workspace") => wanted.common.workspace = Some(parser.value()?.into()),
-            Long("now") => wanted.common.now = Some(cli::time(&mut parser, "now")?),
-            Short('h') | Long("help") => return Ok(Parsed::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Parsed::Print(cli::version())),
-            Short(option) => return Err(other_watch(&format!("option -{option}"))),
-            Value(word) => return Err(other_watch(&format!("argument {word:?}"))),
-            Long(option) if PROCPS.contains(&option) => return Err(other_watch(&format!("option --{option}"))),
+            Short(option) => return Err(other_watch(&format!("option -{option}")).into()),
+            Value(word) => return Err(other_watch(&format!("argument {word:?}")).into()),
+            Long(option) if PROCPS.contains(&option) => return Err(other_watch(&format!("option --{option}")).into()),
             other @ Long(_) => return Err(other.unexpected().into()),
         }
     }
     wanted.explain = explain.then_some(id);
-    Ok(Parsed::Run(wanted))
+    wanted.common = line.common;
+    Ok(wanted)
 }
 
 fn format(text: &str) -> Result<Format, Error> {

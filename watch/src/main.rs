@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use shared::cli::{self, Parsed};
+use shared::cli;
 use shared::facts::Observer;
 use shared::last_pass::LastPass;
 
@@ -12,16 +12,13 @@ mod look;
 mod print;
 
 fn main() -> ExitCode {
-    cli::run("watch", || match args::parse(lexopt::Parser::from_env())? {
-        Parsed::Print(text) => cli::print_help(&text),
-        Parsed::Run(wanted) => {
-            let (store, _) = wanted.common.open()?;
-            let last_pass = LastPass::load(&store);
-            let observer = Observer::new(&store, &last_pass);
-            match &wanted.explain {
-                Some(id) => explain::explain(&store, &observer, id.as_ref(), &wanted),
-                None => print::print(&store, &observer, &last_pass, &wanted),
-            }
+    cli::run("watch", args::parse, |wanted| {
+        let (store, _) = wanted.common.open()?;
+        let last_pass = LastPass::load(&store);
+        let observer = Observer::new(&store, &last_pass);
+        match &wanted.explain {
+            Some(id) => explain::explain(&store, &observer, id.as_ref(), &wanted),
+            None => print::print(&store, &observer, &last_pass, &wanted),
         }
     })
 }

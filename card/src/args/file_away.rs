@@ -1,57 +1,46 @@
 //! The verbs of a task's last days: `archive`, `prune`.
 
-use lexopt::Parser;
 use lexopt::prelude::*;
 use shared::card::Status;
-use shared::cli::{self, text};
+use shared::command_line::{CommandLine, Stop};
 use shared::exit::Error;
 
-use super::{Answer, HELP, Line, Verb};
+use super::Verb;
 use crate::archive::Archive;
 use crate::prune::Prune;
 
-pub(super) fn archive(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
+pub(super) fn archive(line: &mut CommandLine) -> Result<Verb, Stop> {
     let mut wanted = Archive::default();
-    while let Some(arg) = parser.next()? {
+    while let Some(arg) = line.word()? {
         match arg {
             Value(word) => wanted.ids.push(word.string()?.parse().map_err(Error::usage)?),
-            Long("task-id") => wanted.ids.push(text(parser, "task-id")?.parse().map_err(Error::usage)?),
-            Long("older-than") => wanted.older_than_seconds = Some(age(parser)?),
-            Long("status") => wanted.statuses.push(last_status(&text(parser, "status")?)?),
+            Long("task-id") => wanted.ids.push(line.text("task-id")?.parse().map_err(Error::usage)?),
+            Long("older-than") => wanted.older_than_seconds = Some(age(line)?),
+            Long("status") => wanted.statuses.push(last_status(&line.text("status")?)?),
             Long("cleanup") => wanted.cleanup = true,
             Long("dry-run") => wanted.dry_run = true,
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(Answer::Verb(Verb::Archive(wanted)))
+    Ok(Verb::Archive(wanted))
 }
 
-pub(super) fn prune(line: &mut Line) -> Result<Answer, Error> {
-    let Line { parser, common } = line;
+pub(super) fn prune(line: &mut CommandLine) -> Result<Verb, Stop> {
     let (mut older_than_seconds, mut dry_run) = (None, false);
-    while let Some(arg) = parser.next()? {
+    while let Some(arg) = line.word()? {
         match arg {
-            Long("older-than") => older_than_seconds = Some(age(parser)?),
+            Long("older-than") => older_than_seconds = Some(age(line)?),
             Long("dry-run") => dry_run = true,
-            Long("workspace") => common.workspace = Some(parser.value()?.into()),
-            Long("now") => common.now = Some(cli::time(parser, "now")?),
-            Short('h') | Long("help") => return Ok(Answer::Print(HELP.to_owned())),
-            Short('V') | Long("version") => return Ok(Answer::Print(cli::version())),
             other => return Err(other.unexpected().into()),
         }
     }
     let missing = || Error::usage("prune: --older-than is missing: what is deleted is gone, so say how old it must be");
-    Ok(Answer::Verb(Verb::Prune(Prune { older_than_seconds: older_than_seconds.ok_or_else(missing)?, dry_run })))
+    Ok(Verb::Prune(Prune { older_than_seconds: older_than_seconds.ok_or_else(missing)?, dry_run }))
 }
 
 /// An age in seconds: a whole number with its unit.
-fn age(parser: &mut Parser) -> Result<f64, Error> {
-    let text = text(parser, "older-than")?;
+fn age(line: &mut CommandLine) -> Result<f64, Error> {
+    let text = line.text("older-than")?;
     let seconds = || {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
         let unit_seconds = match unit {

@@ -17,7 +17,8 @@ use std::io::{IsTerminal, stdin};
 use std::path::{Path, PathBuf};
 
 use shared::card::Status;
-use shared::cli::{self, Common, Output};
+use shared::cli::{self, Output};
+use shared::command_line::Common;
 use shared::exit::{Error, Exit};
 use shared::facts::Observer;
 use shared::id::TaskId;

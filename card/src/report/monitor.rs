@@ -5,7 +5,8 @@
 
 use std::io::{IsTerminal, stdin};
 
-use shared::cli::{Common, Output};
+use shared::cli::Output;
+use shared::command_line::Common;
 use shared::exit::{Error, Exit};
 use shared::last_pass::LastPass;
 use shared::store::Store;
