@@ -162,9 +162,12 @@ fn a_plain_message_has_words_only() {
         };
         let (plain, usual) = (message(&["--plain"]), message(&[]));
         assert!(plain.contains("Needs a person") && plain.contains("card approve mail_2 | resume"), "{plain}");
+        if format == "text" {
+            assert_eq!(plain, usual);
+            continue;
+        }
         for sign in ["`", "⚠️", "❌", "🔄", "✅"] {
-            assert!(!plain.contains(sign), "{sign}: {plain}");
-            assert_eq!(usual.contains(sign), format == "chat", "{sign}: {usual}");
+            assert!(!plain.contains(sign) && usual.contains(sign), "{sign}: {plain}");
         }
     }
 }
