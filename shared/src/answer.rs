@@ -43,7 +43,7 @@ pub fn parse(object: Map<String, Value>, folder: &Path) -> Result<Answer, String
                 answer.entry.next_phase = Some(named("next_phase", phase)?);
                 answer.again = true;
             }
-            ("status", Value::String(status)) => match status.parse() {
+            ("status", Value::String(status)) => match Status::of_others(status) {
                 Ok(Status::Pending) | Err(_) => return wrong("running, stalled, needs_attention, completed, failed or cancelled"),
                 Ok(status) => answer.status = Some(status),
             },
@@ -125,7 +125,8 @@ mod tests {
         for wrong in [
             r#"{"phase":1}"#,
             r#"{"phase":""}"#,
-            r#"{"status":"done"}"#,
+            r#"{"status":"finished"}"#,
+            r#"{"status":"pending"}"#,
             r#"{"continue":"yes"}"#,
             r#"{"retry_after_seconds":-1}"#,
             r#"{"retry_after_seconds":"5"}"#,

@@ -43,6 +43,24 @@ impl Status {
         }
     }
 
+    /// What the predecessor's words mean, in its cards and in its adapters' answers.
+    #[must_use]
+    pub fn of_predecessor(word: &str) -> Option<Self> {
+        match word {
+            "done" => Some(Self::Completed),
+            "blocked" => Some(Self::NeedsAttention),
+            _ => None,
+        }
+    }
+
+    /// A word of others, which may be one of the predecessor's.
+    ///
+    /// # Errors
+    /// A sentence, when it is no status.
+    pub fn of_others(word: &str) -> Result<Self, String> {
+        Self::of_predecessor(word).map_or_else(|| word.parse(), Ok)
+    }
+
     /// Completed, failed or cancelled: never changed again.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -72,11 +90,7 @@ impl fmt::Display for Status {
 impl<'de> Deserialize<'de> for Status {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        match text.as_ref() {
-            "done" => Ok(Self::Completed),
-            "blocked" => Ok(Self::NeedsAttention),
-            other => other.parse().map_err(D::Error::custom),
-        }
+        Self::of_others(&text).map_err(D::Error::custom)
     }
 }
 

@@ -247,6 +247,28 @@ fn endings_are_told_apart() {
     }
 }
 
+/// An adapter of the Python predecessor goes on as it is.
+#[test]
+fn the_predecessors_words_are_answers_too() {
+    for (answer, status, outcome, reason) in [
+        ("{\"status\":\"done\",\"message\":\"all sent\"}", "completed", "completed", Value::Null),
+        ("{\"status\":\"blocked\",\"reason\":\"which_source\"}", "needs_attention", "needs_attention", json!("which_source")),
+    ] {
+        let workspace = with_adapter(&format!("echo '{answer}'"), &[]);
+        workspace.shell("watch | resume").ok();
+        let card = workspace.card("a");
+        assert_eq!((&card["status"], &card["outcome"]["kind"]), (&json!(status), &json!(outcome)), "{answer}");
+        assert_eq!(card["attention"]["reason"], reason, "{answer}");
+        // By hand, too.
+        let workspace = with_adapter("", &[]);
+        workspace.run_with("checkpoint", &["a", "-"], answer).ok();
+        assert_eq!(workspace.card("a")["status"], status, "{answer}");
+    }
+    let workspace = with_adapter("echo '{\"status\":\"finished\"}'", &[]);
+    let line = workspace.shell("watch | resume").ok().one();
+    assert!(line["detail"].as_str().unwrap().contains("\"finished\" is no status"), "{line}");
+}
+
 #[test]
 fn an_answer_after_three_hundred_megabytes_costs_no_memory() {
     let workspace = with_adapter(

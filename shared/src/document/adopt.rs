@@ -16,11 +16,7 @@ impl Document {
                 notes.push(format!("{old} is {new} now"));
             }
         }
-        if let Some(status) = match self.text("status") {
-            "done" => Some(Status::Completed),
-            "blocked" => Some(Status::NeedsAttention),
-            _ => None,
-        } {
+        if let Some(status) = Status::of_predecessor(self.text("status")) {
             notes.push(format!("status {} is {status} now", self.text("status")));
             self.set("status", status.as_str());
         }
