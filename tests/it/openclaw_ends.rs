@@ -3,9 +3,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tests::Ran;
+use tests::{Ran, word};
 
-use crate::openclaw_runs::{NOW, import, sessions, with_adapter};
+use crate::openclaw_runs::{KEY, NOW, attempts, import, run, sessions, timed_out, with_adapter};
 
 /// As both versions print it, cut to what is read.
 fn recorded(version: &str) -> Value {
@@ -84,6 +84,47 @@ fn every_end_in_the_table_leaves_the_card_that_it_should() {
         assert_eq!(reason, interrupted.then_some(expected), "{case}");
         if case["open_card"] == true && !interrupted {
             assert_eq!(workspace.card(&format!("own-{index}"))["status"], "running", "{case}");
+        }
+    }
+}
+
+/// A card of the session whose maker gave it an adapter: another one's failures are no runs of the session, and a session that
+/// answers questions meanwhile must not keep it going for ever.
+#[test]
+fn a_clean_end_counts_anew_what_the_session_did_and_not_what_another_adapter_does() {
+    let at = |minute: u32| format!("2026-11-30T10:{minute:02}:00Z");
+    for (adapter, status, count) in [("own.sh", "stalled", 1), ("templates/task-recovery/openclaw_session.sh", "running", 0)] {
+        let workspace = with_adapter("exit 1");
+        workspace.shell("cp templates/task-recovery/openclaw_session.sh own.sh").ok();
+        let args = ["create", "mail", "--task-type", "t", "--title", "x", "--session-key", KEY, "--cooldown-seconds", "0"];
+        let adapter_path = workspace.path(adapter);
+        let more = ["--allow-auto-resume", "--resume-adapter", word(&adapter_path), "--now", "2026-11-30T09:59:00Z"];
+        workspace.run("card", &[&args[..], &more].concat()).ok();
+        let pass = |minute: u32| {
+            workspace.shell(&format!("watch --now {0} | resume --now {0}", at(minute))).ok();
+        };
+        let answer = |minute: u32| {
+            let fields = json!({"success": true, "stop_reason": "stop", "tool_calls": 0, "final_text": "It is ten o'clock."});
+            import(&workspace, &at(minute), &[run(&format!("answer-{minute}"), &at(minute), &fields)]).ok().is_quiet();
+            let card = workspace.card("mail");
+            assert_eq!(card["metadata"]["openclaw"]["run_id"], format!("answer-{minute}"));
+            (card["status"].clone(), card["retry_count"].clone())
+        };
+        import(&workspace, NOW, &[timed_out("r0", NOW)]).ok().one();
+        // Stalled by the run alone it goes on, whoever's adapter it has.
+        assert_eq!(answer(1), (json!("running"), Value::Null), "{adapter}");
+        import(&workspace, &at(2), &[timed_out("r1", &at(2))]).ok().one();
+        pass(3);
+        assert_eq!(answer(4), (json!(status), json!(count)), "{adapter}");
+        if status == "stalled" {
+            pass(5);
+            answer(6);
+            pass(7);
+            answer(8);
+            let card = workspace.card("mail");
+            assert_eq!((&card["status"], &card["attention"]["reason"]), (&json!("needs_attention"), &json!("retries_exhausted")));
+            pass(9);
+            assert_eq!(attempts(&workspace), 3);
         }
     }
 }

@@ -334,5 +334,5 @@ fn is_of_later(found: &Found, ended_at: Timestamp) -> bool {
 
 /// Whether somebody who reads the card can do something: bring it back, or tell a person.
 fn to_be_looked_at(card: &Document) -> bool {
-    Memory::of(card).is_interrupted() && matches!(card.status(), Ok(Status::Stalled | Status::NeedsAttention))
+    Memory::of(card).reason().is_some() && matches!(card.status(), Ok(Status::Stalled | Status::NeedsAttention))
 }

@@ -4,7 +4,8 @@
 //!               a card that a run made        anybody else's card of the session
 //! interrupted   stalled; a person's when      the same
 //!               attempts are used up
-//! finished      completed                     a sign of life; stalled by a run: running again
+//! finished      completed                     a sign of life; stalled by a run: running again;
+//!                                             the attempts are counted anew if they continue the session
 //! killed        running, and its silence      -
 //! in doubt      counts no more                -
 //! ```
@@ -145,8 +146,11 @@ fn stall(card: &mut Document, stop: &Stop<'_>, now: Timestamp) -> Result<(), Err
 }
 
 /// A clean end: completes what a run made, and is a sign of life for others.
+///
+/// Where an adapter or a command of somebody else's brings a card back, its attempts are no runs of the session: they fail, and are
+/// counted, whatever is said there meanwhile. Else a session that answers questions would keep a broken adapter going for ever.
 pub(super) fn finish(card: &mut Document, run: &Run, ended_at: Timestamp) -> Result<(), Error> {
-    let interrupted = Memory::of(card).is_interrupted();
+    let reason = Memory::of(card).reason();
     memory::note(card, run, None, ended_at);
     let phase = card.text("phase").to_owned();
     let last = Timestamp::parse(card.text("last_checkpoint_at")).map_or(ended_at, |(at, _)| at.max(ended_at));
@@ -155,10 +159,12 @@ pub(super) fn finish(card: &mut Document, run: &Run, ended_at: Timestamp) -> Res
         card.remove("not_before");
         return card.set_status(Status::Completed);
     }
-    if card.count("retry_count") > 0 {
+    let by_session = Path::new(card.text("resume_adapter")).file_name() == Path::new(ADAPTER).file_name();
+    if by_session && card.count("retry_count") > 0 {
         card.set("retry_count", 0);
     }
-    if interrupted && card.status()? == Status::Stalled {
+    let by_run = reason.is_some_and(|reason| by_session || outcome_kind(card) == reason.word());
+    if by_run && card.status()? == Status::Stalled {
         card.remove("not_before");
         card.set_status(Status::Running)?;
     }
@@ -171,13 +177,17 @@ pub(super) fn leave_alone(card: &mut Document, run: &Run, ended_at: Timestamp, s
     memory::silence(card, run, ended_at);
     card.set("stale_after_minutes", 0);
     // A supervisor that ended its attempt may have stopped the run with it: that was no person.
-    let kind = card.get("outcome").and_then(|outcome| outcome.get("kind")).and_then(Value::as_str).unwrap_or_default();
-    let by_supervisor = matches!(kind, "timeout" | "silent" | "budget" | "output_limit" | "postponed");
+    let by_supervisor = matches!(outcome_kind(card), "timeout" | "silent" | "budget" | "output_limit" | "postponed");
     if stopped && !by_supervisor && card.status()? == Status::Stalled {
         card.remove("not_before");
         card.set_status(Status::Running)?;
     }
     Ok(())
+}
+
+/// How the last attempt ended, or the run in its place.
+fn outcome_kind(card: &Document) -> &str {
+    card.get("outcome").and_then(|outcome| outcome.get("kind")).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn parsed(card: &Document) -> Result<Card, Error> {

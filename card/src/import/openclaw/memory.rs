@@ -57,11 +57,6 @@ impl<'a> Memory<'a> {
         self.text("made_by") == "import"
     }
 
-    /// Whether the run that was taken last was interrupted.
-    pub(super) fn is_interrupted(&self) -> bool {
-        !self.text("reason").is_empty()
-    }
-
     /// Why the run that was taken last was interrupted, if it was.
     pub(super) fn reason(&self) -> Option<Reason> {
         Reason::ALL.into_iter().find(|reason| reason.word() == self.text("reason"))
