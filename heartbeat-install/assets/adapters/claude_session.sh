@@ -19,11 +19,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 78
 . "$here/session.sh"
 
 claude=${CLAUDE_PROGRAM:-claude}
-id=$(field metadata.claude_session_id)
-[ -n "$id" ] || person no_session 'the card has no metadata.claude_session_id'
-command -v "$claude" >/dev/null 2>&1 ||
-    person claude_missing "$claude is not on the PATH of this pass; set CLAUDE_PROGRAM to its absolute path"
-in_folder metadata.claude_cwd
+session_of claude "$claude" CLAUDE_PROGRAM
 
 more=$(field metadata.claude_args)
 set --

@@ -19,11 +19,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 78
 . "$here/session.sh"
 
 codex=${CODEX_PROGRAM:-codex}
-id=$(field metadata.codex_session_id)
-[ -n "$id" ] || person no_session 'the card has no metadata.codex_session_id'
-command -v "$codex" >/dev/null 2>&1 ||
-    person codex_missing "$codex is not on the PATH of this pass; set CODEX_PROGRAM to its absolute path"
-in_folder metadata.codex_cwd
+session_of codex "$codex" CODEX_PROGRAM
 
 more=$(field metadata.codex_args)
 set --

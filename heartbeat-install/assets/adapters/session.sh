@@ -96,10 +96,16 @@ left_as_it_is() {
     esac
 }
 
-# Goes into the folder that the card names, if it names one.
-in_folder() {
-    folder=$(field "$1")
-    [ -z "$folder" ] || cd -- "$folder" || person folder_missing "$1 of the card is no folder any more: $folder"
+# The session of a command line that the card names: its $id. Goes into the
+# folder that the card names, if it names one. $1: the word that its fields
+# begin with; $2: the program; $3: the variable that names it.
+session_of() {
+    id=$(field "metadata.$1_session_id")
+    [ -n "$id" ] || person no_session "the card has no metadata.$1_session_id"
+    command -v "$2" >/dev/null 2>&1 ||
+        person "$1_missing" "$2 is not on the PATH of this pass; set $3 to its absolute path"
+    folder=$(field "metadata.$1_cwd")
+    [ -z "$folder" ] || cd -- "$folder" || person folder_missing "metadata.$1_cwd of the card is no folder any more: $folder"
 }
 
 # The time that a turn may take, in whole seconds: what resume grants less what
