@@ -37,7 +37,7 @@ _task_recovery_options() {
         ;;
     watch) echo "--task-type --format --report --explain --exit-status" ;;
     heartbeat-install)
-        echo "--workspace --all-agents --trigger --every --agents-md --python-shim --plugin --lang --dry-run --check --uninstall --format"
+        echo "--workspace --all-agents --trigger --every --agents-md --python-shim --plugin --enable --lang --dry-run --check --uninstall --format"
         ;;
     resume)
         echo "--task-id --jobs --timeout-seconds --grace-seconds --budget-seconds --output-limit --detach --wait-seconds"
@@ -159,7 +159,7 @@ _task_recovery() {
         --explain) ;;
         --workspace | --task-id) after=$word ;;
         --allow-auto-resume | --no-* | --safe-to-retry | --plain | --report | --exit-status | --detach | --force | --dry-run) ;;
-        --archived | --cleanup | --all-agents | --agents-md | --python-shim | --plugin | --check | --uninstall) ;;
+        --archived | --cleanup | --all-agents | --agents-md | --python-shim | --plugin | --enable | --check | --uninstall) ;;
         --help | --version) ;;
         --*) after=skipped ;;
         - | -*) ;;

@@ -238,6 +238,7 @@ function __task_recovery_heartbeat-install
     $to -l trigger -x -a 'automation heartbeat cron systemd none auto' -d 'What calls the pass'
     $to -l every -x -a '5m 10m 1h' -d 'How often'
     $to -l agents-md -d 'Add to AGENTS.md'
+    $to -l enable -d 'Have OpenClaw run the plugin'
     $to -l plugin -d 'A plugin of OpenClaw that tells how runs end'
     $to -l python-shim -d 'For adapters of the Python predecessor'
     $to -l lang -x -a 'en zh' -d 'The language'

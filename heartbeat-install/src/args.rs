@@ -50,6 +50,7 @@ pub(crate) struct Wanted {
     pub(crate) agents_md: bool,
     pub(crate) python_shim: bool,
     pub(crate) plugin: bool,
+    pub(crate) enable: bool,
     pub(crate) lang: Option<Lang>,
     pub(crate) format: Option<Format>,
     pub(crate) now: Option<Timestamp>,
@@ -70,6 +71,7 @@ pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
         agents_md: false,
         python_shim: false,
         plugin: false,
+        enable: false,
         lang: None,
         format: None,
         now: None,
@@ -85,6 +87,7 @@ pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
             Long("agents-md") => wanted.agents_md = true,
             Long("python-shim") => wanted.python_shim = true,
             Long("plugin") => wanted.plugin = true,
+            Long("enable") => wanted.enable = true,
             Long("lang") => wanted.lang = Some(lang(&line.text("lang")?)?),
             Long("format") => wanted.format = Some(format(&line.text("format")?)?),
             other => return Err(other.unexpected().into()),
@@ -108,12 +111,16 @@ pub(crate) fn parse(line: CommandLine) -> Result<Wanted, Stop> {
     let placing = wanted.agents_md
         || wanted.python_shim
         || wanted.plugin
+        || wanted.enable
         || wanted.every.is_some()
         || wanted.lang.is_some()
         || !triggers.is_empty();
     if wanted.task != Task::Install && placing {
         let name = if check { "check" } else { "uninstall" };
         return Err(Stop::usage(format!("--{name} goes by what was installed; it takes no other option of an installation")));
+    }
+    if wanted.enable && !wanted.plugin {
+        return Err(Stop::usage("--enable: what is enabled is the plugin; give --plugin, too"));
     }
     Ok(wanted)
 }

@@ -18,6 +18,7 @@ use crate::disk::{Seen, Text};
 use crate::edits;
 use crate::every::Every;
 use crate::manifest::{Manifest, Placed};
+use crate::plugin;
 use crate::programs::NAMES;
 use crate::section::put;
 use crate::trigger::Terms;
@@ -70,6 +71,9 @@ pub(crate) fn check(world: &World) -> Result<(Vec<Finding>, Option<Timestamp>), 
     for (kind, installed) in &manifest.triggers {
         findings.extend(kind.check(world, terms, installed));
     }
+    if manifest.plugin {
+        findings.extend(plugin::check(world));
+    }
     findings.extend(watch(world));
     let intervals = manifest.triggers.values().map(|installed| installed.every);
     let every = intervals.min().unwrap_or(manifest.every);
@@ -97,13 +101,14 @@ fn file(world: &World, manifest: &Manifest, path: &Path, placed: &Placed) -> Res
         }
         _ => return found(format!("{name} was changed since it was placed (running this again leaves it and takes note)"), again),
     }
-    let current = match assets::ASSETS.iter().chain(&assets::SHIM).find(|asset| path == Path::new(asset.place)) {
-        Some(asset) => Some(sha256(asset.bytes)),
-        None if is_program => {
-            path.file_name().and_then(|name| std::fs::read(world.programs.folder.join(name)).ok()).map(|b| sha256(&b))
-        }
-        None => None,
-    };
+    let current =
+        match assets::ASSETS.iter().chain(&assets::SHIM).chain(&assets::PLUGIN).find(|asset| path == Path::new(asset.place)) {
+            Some(asset) => Some(sha256(asset.bytes)),
+            None if is_program => {
+                path.file_name().and_then(|name| std::fs::read(world.programs.folder.join(name)).ok()).map(|b| sha256(&b))
+            }
+            None => None,
+        };
     if current.is_some_and(|current| current != placed.sha256) {
         return found(format!("{name} is of another version than this program"), again);
     }

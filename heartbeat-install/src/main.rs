@@ -5,6 +5,7 @@
 //! plan  uninstall         what is to be done: pure lists of steps
 //! files  edits  section   files of ours; our texts in files of others
 //! trigger/                what makes a pass happen, one file a kind
+//! plugin                  what OpenClaw is told of the plugin
 //! action                  a step: carried out, or shown
 //! manifest                what was placed, written before it is
 //! check  answer           what is wrong; what is said
@@ -41,6 +42,7 @@ mod lang;
 mod manifest;
 mod openclaw;
 mod plan;
+mod plugin;
 mod programs;
 mod section;
 #[cfg(test)]

@@ -43,6 +43,9 @@ pub(crate) struct Manifest {
     pub(crate) python_shim: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) plugin: bool,
+    /// `--enable`: OpenClaw runs the plugin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) enabled: Option<Enabled>,
     /// The folders that were made, outer ones first.
     #[serde(default)]
     pub(crate) folders: Vec<PathBuf>,
@@ -54,6 +57,18 @@ pub(crate) struct Manifest {
     pub(crate) edits: BTreeMap<PathBuf, Record>,
     #[serde(default)]
     pub(crate) triggers: BTreeMap<Kind, Installed>,
+}
+
+/// A plugin that OpenClaw was told to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Enabled {
+    /// Where OpenClaw was, for when it is not on the PATH.
+    pub(crate) openclaw: PathBuf,
+    /// The folder that it loads the plugin from; another workspace's may serve this one.
+    pub(crate) linked: PathBuf,
+    /// What its configuration had for a plugin of this name before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<serde_json::Value>,
 }
 
 /// A placed file.
@@ -138,6 +153,7 @@ impl Manifest {
     /// What is outside of a workspace belongs to the original.
     fn without_what_is_outside(mut self) -> Self {
         self.triggers.clear();
+        self.enabled = None;
         self.files.retain(|path, _| path.is_relative());
         self.folders.retain(|path| path.is_relative());
         self

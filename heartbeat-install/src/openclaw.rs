@@ -1,7 +1,8 @@
 //! OpenClaw's command line: what is asked, and what the answers mean.
 //!
-//! Each call takes one to six seconds. Failures come as exit status 1 with `{"ok":false,"error":{"message"}}` on stdout.
-//! Only `--version` and `agents list` work without a running Gateway.
+//! Each call takes one to six seconds, those about plugins up to twenty. Failures come as exit status 1, with
+//! `{"ok":false,"error":{"message"}}` on stdout when it was asked for JSON and knows how, else with words on stderr, among
+//! warnings about other things. Only `--version`, `agents list`, `plugins` and `config` work without a running Gateway.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ use crate::every::Every;
 
 /// Ten times what a call takes on an idle machine.
 const LIMIT_SECONDS: u64 = 60;
+/// What is about plugins looks at all of them, twice.
+const PLUGINS_LIMIT_SECONDS: u64 = 180;
 
 /// OpenClaw as it is on this machine.
 #[derive(Clone, Debug)]
@@ -71,6 +74,18 @@ pub(crate) struct Scratch {
     pub(crate) content: Option<String>,
     pub(crate) revision: u64,
     pub(crate) bytes_max: usize,
+}
+
+/// A plugin as OpenClaw has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plugin {
+    /// The folder that it is loaded from.
+    pub(crate) folder: PathBuf,
+    pub(crate) enabled: bool,
+    /// Whether it is told what is said in conversations, and so how runs end.
+    pub(crate) conversation_access: bool,
+    /// Enabled, and not loaded all the same: why.
+    pub(crate) trouble: Option<String>,
 }
 
 impl OpenClaw {
@@ -162,6 +177,48 @@ impl OpenClaw {
         self.ask(&args, Some(content)).map(drop)
     }
 
+    /// A plugin, if it knows it.
+    pub(crate) fn plugin(&self, id: &str) -> Result<Option<Plugin>, Failure> {
+        let answer = match self.patient().ask(&["plugins", "inspect", id, "--json"], None) {
+            Err(Failure::Refused(why)) if why.contains("Plugin not found") => return Ok(None),
+            answer => answer?,
+        };
+        let plugin = |name: &str| answer.pointer("/plugin").and_then(|plugin| plugin.get(name));
+        let text = |name: &str| plugin(name).and_then(Value::as_str);
+        let Some(folder) = text("rootDir") else {
+            return Err(Failure::Refused(format!("openclaw plugins inspect {id}: its answer names no folder")));
+        };
+        let enabled = plugin("enabled").and_then(Value::as_bool).unwrap_or(false);
+        let status = text("status").unwrap_or_default();
+        let why = || text("error").or_else(|| answer.pointer("/diagnostics/0/message").and_then(Value::as_str));
+        Ok(Some(Plugin {
+            folder: folder.into(),
+            enabled,
+            conversation_access: answer.pointer("/policy/allowConversationAccess") == Some(&Value::Bool(true)),
+            trouble: (enabled && status != "loaded").then(|| why().unwrap_or(status).to_owned()),
+        }))
+    }
+
+    /// What stands in its configuration, if anything does.
+    pub(crate) fn setting(&self, path: &str) -> Result<Option<Value>, Failure> {
+        match self.patient().ask(&["config", "get", path, "--json"], None) {
+            Err(Failure::Refused(why)) if is_unset(&why) => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
+    /// A command that changes something and is not asked for an answer.
+    pub(crate) fn tell(&self, args: &[&str]) -> Result<(), Failure> {
+        let patient = self.patient();
+        let answer = patient.program.run(args, None).map_err(Failure::Refused)?;
+        if answer.is_ok() { Ok(()) } else { Err(Failure::Refused(words(&answer))) }
+    }
+
+    fn patient(&self) -> Self {
+        let program = Program { limit: std::time::Duration::from_secs(PLUGINS_LIMIT_SECONDS), ..self.program.clone() };
+        Self { program, ..self.clone() }
+    }
+
     fn ask(&self, args: &[&str], input: Option<&str>) -> Result<Value, Failure> {
         if let Some(why) = &self.broken {
             return Err(Failure::Refused(why.clone()));
@@ -195,7 +252,7 @@ fn version(text: &str) -> Option<(u32, u32, u32)> {
 fn failure(answer: &Answer, asked: &str) -> Failure {
     let value: Option<Value> = serde_json::from_str(&answer.stdout).ok();
     let message = value.as_ref().and_then(|value| value.pointer("/error/message")).and_then(Value::as_str);
-    let Some(message) = message else { return Failure::Refused(format!("{asked}: {}", answer.complaint())) };
+    let Some(message) = message else { return Failure::Refused(format!("{asked}: {}", words(answer))) };
     let first = message.lines().next().unwrap_or_default().to_owned();
     match () {
         () if message.contains("changed concurrently") => Failure::Stale,
@@ -204,9 +261,43 @@ fn failure(answer: &Answer, asked: &str) -> Failure {
     }
 }
 
+/// Whether these are its words for a setting that is not there: those of 2026.9 and those of 2026.7.
+pub(crate) fn is_unset(why: &str) -> bool {
+    why.contains("valid but unset") || why.contains("path not found")
+}
+
+/// Its own words for what went wrong, on one line, without colours. Before them it warns of this and that.
+fn words(answer: &Answer) -> String {
+    let plain = |line: &str| {
+        let mut parts = line.split('\u{1b}');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |line, part| line + part.split_once('m').map_or(part, |(_, rest)| rest)).trim().to_owned()
+    };
+    let is_warning = |line: &str| ["[", "- ", "│", "◇", "├", "Config warnings"].iter().any(|mark| line.starts_with(mark));
+    let mut lines = answer.stderr.lines().map(plain).filter(|line| !line.is_empty() && !is_warning(line));
+    lines.next().map_or_else(|| answer.complaint(), |line| line.chars().take(300).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn its_words_are_found_among_its_warnings() {
+        let answer = |stderr: &str| Answer { status: Some(1), stdout: String::new(), stderr: stderr.to_owned(), is_text: true };
+        for (stderr, expected) in [
+            (
+                "\u{1b}[35m[config]\u{1b}[39m \u{1b}[33mwarnings: x\u{1b}[39m\n\u{1b}[31mIt was refused.\u{1b}[39m\n",
+                "It was refused.",
+            ),
+            ("Config warnings:\n- plugins.entries.x: not found\nIt was refused.\nTry: openclaw --help\n", "It was refused."),
+            ("Config warnings: x\n--force is not supported with --link.\n", "--force is not supported with --link."),
+            ("Config warnings: x\n", "Config warnings: x"),
+            ("", "exit status 1"),
+        ] {
+            assert_eq!(words(&answer(stderr)), expected);
+        }
+    }
 
     #[test]
     fn versions_are_read_as_openclaw_prints_them() {

@@ -1,7 +1,7 @@
 //! The plan of an installation.
 //!
 //! Order: the folders → the manifest, naming everything that will be there and everything that is still to go → files →
-//! texts → triggers → what is not wanted any more goes → the manifest as it is to stay. So a run that is cut leaves nothing
+//! texts → triggers → what is not wanted any more goes → what OpenClaw is told of the plugin → the manifest as it is to stay. So a run that is cut leaves nothing
 //! that the manifest does not name, a trigger only ever calls what is there, and an old one goes after the new one came.
 
 use std::borrow::Cow;
@@ -13,11 +13,11 @@ use shared::exit::{Error, Exit};
 use crate::action::Action;
 use crate::args::{Choice, Wanted};
 use crate::assets::{self, Asset};
-use crate::child::shown;
 use crate::disk::Seen;
 use crate::edits;
 use crate::files::{self, Desired, Note};
 use crate::manifest::{self, Installed, Manifest, Placed};
+use crate::plugin;
 use crate::programs;
 use crate::trigger::auto::{self, Chosen};
 use crate::trigger::heartbeat;
@@ -77,6 +77,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
         agents_md: wanted.agents_md || before.as_ref().is_some_and(|before| before.agents_md),
         python_shim: wanted.python_shim || before.as_ref().is_some_and(|before| before.python_shim) || has_predecessor(world)?,
         plugin: wanted.plugin || before.as_ref().is_some_and(|before| before.plugin),
+        enabled: before.as_ref().and_then(|before| before.enabled.clone()),
         folders: before.as_ref().map(|before| before.folders.clone()).unwrap_or_default(),
         files: BTreeMap::new(),
         edits: BTreeMap::new(),
@@ -84,9 +85,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
     };
     let triggers = plan_triggers(world, terms, &chosen, &mut manifest, &mut plan)?;
     let mut desired = plain_files(world, &manifest)?;
-    if wanted.plugin {
-        plan.next.extend(plugin_commands(world));
-    }
+    let enabling = enable(world, wanted, &mut manifest, &mut plan)?;
     desired.extend(triggers.files);
 
     let folders = folders(world, &desired, &mut manifest.folders);
@@ -116,7 +115,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
     if before.as_ref() != Some(&ahead) {
         plan.actions.push(Action::Record(Box::new(ahead.clone())));
     }
-    plan.actions.extend(other.into_iter().chain(placing).chain(editing).chain(triggers.actions).chain(going));
+    plan.actions.extend(other.into_iter().chain(placing).chain(editing).chain(triggers.actions).chain(going).chain(enabling));
     if ahead != manifest {
         plan.actions.push(Action::Record(Box::new(manifest)));
     }
@@ -181,15 +180,26 @@ fn plain_files(world: &World, manifest: &Manifest) -> Result<Vec<Desired>, Error
     Ok(desired)
 }
 
-/// What a person runs so that OpenClaw takes the plugin. Without the third it is told nothing of how runs end.
-fn plugin_commands(world: &World) -> Vec<String> {
-    let folder = world.workspace.join("plugins/task-recovery");
-    let set = "openclaw config set plugins.entries.task-recovery";
-    vec![
-        shown(&["openclaw", "plugins", "install", "--link", &folder.to_string_lossy(), "--force"]),
-        "openclaw plugins enable task-recovery".to_owned(),
-        format!("{set}.hooks.allowConversationAccess true --strict-json"),
-    ]
+/// What is to be done so that OpenClaw runs the plugin, when that is asked for now or was before; else what a person runs.
+fn enable(world: &World, wanted: &Wanted, manifest: &mut Manifest, plan: &mut Plan) -> Result<Vec<Action>, Error> {
+    if !wanted.enable && manifest.enabled.is_none() {
+        plan.next.extend(wanted.plugin.then(|| plugin::commands(world)).into_iter().flatten());
+        return Ok(Vec::new());
+    }
+    match plugin::plan(world, manifest.enabled.as_ref()) {
+        Ok(planned) => {
+            manifest.enabled = Some(planned.enabled);
+            plan.notes.extend(planned.notes);
+            plan.next.extend(planned.next);
+            Ok(planned.actions)
+        }
+        Err(error) if wanted.enable => Err(error),
+        // What is there stays, also when it cannot be seen just now.
+        Err(error) => {
+            plan.notes.push(format!("whether OpenClaw has the plugin was not seen: {}", error.message));
+            Ok(Vec::new())
+        }
+    }
 }
 
 /// Run from the workspace itself, a program that was replaced must not be taken for the one to place.

@@ -1,7 +1,7 @@
 //! The plan of taking everything out again.
 //!
-//! Order: triggers → texts → files → folders → the manifest. A trigger that cannot be removed now stops it before anything
-//! is gone that the trigger calls. What is gone already is passed over, so a run that was cut is simply run again.
+//! Order: triggers → the plugin's link → texts → files → folders → the manifest. A trigger that cannot be removed now, or a
+//! link, stops it before anything is gone that it calls. What is gone already is passed over, so a run that was cut is simply run again.
 
 use std::path::Path;
 
@@ -13,6 +13,7 @@ use crate::edits;
 use crate::files;
 use crate::manifest::{self, FOLDER};
 use crate::plan::Plan;
+use crate::plugin;
 use crate::trigger::systemd;
 use crate::world::World;
 
@@ -33,6 +34,9 @@ pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
             plan.actions.extend(kind.take(world, installed)?);
         }
     }
+    let (forgetting, note) = plugin::take(world, manifest)?;
+    plan.actions.extend(forgetting);
+    plan.notes.extend(note);
     for (path, record) in &manifest.edits {
         plan.actions.extend(edits::take_out(&world.workspace, path, record)?);
     }

@@ -75,7 +75,11 @@ impl World {
 
     /// OpenClaw, if it is on the PATH or where it was.
     pub(crate) fn openclaw(&self) -> Option<&OpenClaw> {
-        let last = || self.manifest.as_ref()?.triggers.values().find_map(|trigger| trigger.openclaw.as_deref());
+        let last = || {
+            let manifest = self.manifest.as_ref()?;
+            let of_triggers = || manifest.triggers.values().find_map(|trigger| trigger.openclaw.as_deref());
+            of_triggers().or_else(|| manifest.enabled.as_ref().map(|enabled| enabled.openclaw.as_path()))
+        };
         self.openclaw.get_or_init(|| OpenClaw::find(last())).as_ref()
     }
 

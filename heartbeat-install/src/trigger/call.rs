@@ -5,6 +5,7 @@ use shared::exit::{Error, Exit};
 use crate::child::{Program, shown};
 use crate::every::Every;
 use crate::openclaw::{Failure, OpenClaw, add_job_args};
+use crate::plugin::Step;
 use crate::trigger::{cron, scratch};
 
 /// A call.
@@ -14,6 +15,8 @@ pub(crate) enum Call {
     AddJob { openclaw: OpenClaw, key: String, every: Every, argv: Vec<String>, folder: String, remedy: String },
     /// Removes a job of OpenClaw.
     RemoveJob { openclaw: OpenClaw, id: String },
+    /// Tells OpenClaw of the plugin.
+    Plugin { openclaw: OpenClaw, step: Step, remedy: String },
     /// Edits a monitor scratch.
     Scratch(scratch::Change),
     /// Edits the crontab.
@@ -34,6 +37,7 @@ impl Call {
                 let remedy = format!("openclaw cron rm {id}");
                 openclaw.remove_job(id).map_err(|failure| refusal(&failure, &remedy)).map(|()| true)
             }
+            Self::Plugin { openclaw, step, remedy } => step.carry_out(openclaw, remedy),
             Self::Scratch(change) => change.carry_out(),
             Self::Crontab(change) => change.carry_out(),
             Self::Run { program, args, must, remedy } => {
@@ -69,6 +73,7 @@ impl Call {
             }
             Self::RemoveJob { id, .. } => named("openclaw", &["cron", "rm", id, "--json"].map(str::to_owned)),
             Self::Run { program, args, .. } => named(&program.path.file_name().unwrap_or_default().to_string_lossy(), args),
+            Self::Plugin { openclaw, step, .. } => step.words(Some(openclaw)),
             Self::Scratch(_) | Self::Crontab(_) => String::new(),
         }
     }

@@ -15,6 +15,7 @@ mod heartbeat;
 mod killed;
 mod openclaw;
 mod place;
+mod plugin;
 mod systemd;
 
 /// crontab(1) as Debian's behaves, on a file.

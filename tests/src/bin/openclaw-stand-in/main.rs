@@ -10,6 +10,7 @@
 //! refuse         there: adding a job is refused
 //! moved          a number: so often the scratch changes between being read and written
 //! calls          each call that was made, one JSON array a line
+//! plugins.json   what it knows of a plugin: plugins.rs
 //! ```
 //!
 //! Options that the real one was not seen to take are refused, so a test fails when one is invented.
@@ -23,9 +24,11 @@ use serde_json::{Value, json};
 
 macro_rules! recorded {
     ($name:literal) => {
-        include_str!(concat!("../../fixtures/openclaw/", $name))
+        include_str!(concat!("../../../fixtures/openclaw/", $name))
     };
 }
+
+mod plugins;
 
 struct StandIn {
     folder: PathBuf,
@@ -39,7 +42,14 @@ fn main() -> io::Result<ExitCode> {
     writeln!(calls, "{}", json!(args))?;
     let old = fs::read_to_string(folder.join("version"))?.trim() == "2026.7.35";
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let (answer, status) = StandIn { folder, old }.answer(&words)?;
+    let stand_in = StandIn { folder, old };
+    let (answer, status) = match stand_in.plugins(&words)? {
+        Some((answer, complaint, status)) => {
+            io::stderr().write_all(complaint.as_bytes())?;
+            (answer, status)
+        }
+        None => stand_in.answer(&words)?,
+    };
     io::stdout().write_all(answer.as_bytes())?;
     Ok(ExitCode::from(status))
 }
