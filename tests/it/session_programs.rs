@@ -1,6 +1,7 @@
 //! The session adapters of claude and codex, run by `resume`, with stand-ins of both.
 //!
-//! What they answer has the shapes that their makers document.
+//! What they answer is cut from what Claude Code 2.1.332 and codex-cli 0.171.0 really answered, and has the shapes that their makers
+//! document.
 
 use std::fs;
 
@@ -9,10 +10,11 @@ use tests::word;
 
 use crate::session_bench::{Bench, time};
 
-/// Of `claude -p --output-format json`.
+/// Of `claude -p --output-format json`: older versions begin with the type.
 fn claude(is_error: bool, subtype: &str, result: &str) -> String {
-    json!({"type": "result", "subtype": subtype, "is_error": is_error, "duration_ms": 10, "num_turns": 2, "result": result,
-           "session_id": "c-2", "total_cost_usd": 0.01})
+    json!({"duration_api_ms": 382, "stop_reason": "end_turn", "session_id": "c-2", "total_cost_usd": 0.01,
+           "usage": {"input_tokens": 1, "service_tier": "standard"}, "terminal_reason": "completed", "is_error": is_error, "num_turns": 2,
+           "subtype": subtype, "api_error_status": null, "result": result, "type": "result", "duration_ms": 10})
     .to_string()
 }
 
@@ -43,6 +45,44 @@ fn claude_goes_on_with_its_session_in_its_folder() {
     bench.put(&json!({ "metadata": open }));
     bench.resume().ok();
     assert_eq!(bench.card()["status"], "completed");
+    fs::remove_file(bench.workspace.path("stand-in/claude.sh")).unwrap();
+
+    let older =
+        json!({"type": "result", "subtype": "success", "is_error": false, "result": "Done as before.", "session_id": "c-1"});
+    bench.put(&json!({"metadata": {"claude_session_id": "c-1"}}));
+    bench.says("claude", &format!("{older}\n"), 0);
+    assert_eq!((bench.outcome().as_str(), &bench.card()["checkpoints"][1]["message"]), ("completed", &json!("Done as before.")));
+    // A line of somebody's log is no answer, whatever it speaks of.
+    bench.put(&json!({"metadata": {"claude_session_id": "c-1"}}));
+    bench.says("claude", "{\"level\":\"debug\",\"of\":{\"type\":\"result\",\"subtype\":\"success\"}}\n", 1);
+    assert_eq!(bench.outcome(), "failed");
+}
+
+#[test]
+fn what_the_real_ones_say_before_they_begin() {
+    let not_logged_in = claude(true, "success", "Not logged in · Please run /login");
+    let backtrace = "\n\nStack backtrace:\n   0: <unknown>\n   1: <unknown>\n   2: <unknown>\n   3: <unknown>\n   4: <unknown>\n   5: <unknown>\n";
+    let warning = "WARNING: proceeding, even though we could not create PATH aliases\n";
+    let no_rollout = "Error: thread/resume: thread/resume failed: no rollout found for thread id x-1 (code -32600)";
+    let untrusted = "Not inside a trusted directory and --skip-git-repo-check was not specified.";
+    for (name, answer, detail) in [
+        ("claude", "No conversation found with session ID: x-1\n".to_owned(), "No conversation found with session ID: x-1"),
+        (
+            "claude",
+            "Error: --resume requires a valid session ID or session title when used with --print.\n".to_owned(),
+            "requires a valid session ID",
+        ),
+        ("claude", not_logged_in, "Not logged in"),
+        ("codex", format!("{warning}{no_rollout}{backtrace}"), no_rollout),
+        ("codex", format!("{warning}{untrusted}\n"), untrusted),
+    ] {
+        let bench = Bench::new(&format!("{name}_session.sh"), &json!({ format!("{name}_session_id"): "x-1" }));
+        bench.says(name, &answer, 1);
+        assert_eq!(bench.outcome(), "needs_attention", "{name}: {answer}: {}", bench.stderr());
+        let attention = &bench.card()["attention"];
+        assert_eq!(attention["reason"], "permanent_error");
+        assert!(attention["detail"].as_str().unwrap().contains(detail), "{attention}");
+    }
 }
 
 #[test]

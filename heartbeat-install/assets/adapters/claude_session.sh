@@ -26,8 +26,9 @@ set --
 while argument=$(value "$more" $#) && [ -n "$argument" ]; do set -- "$@" "$argument"; done
 said=$(prompt | "$claude" -p --resume "$id" --output-format json "$@" 2>&1)
 rc=$?
-answer=$(printf '%s\n' "$said" | grep '^{"type":"result"' | tail -n 1)
-if [ -z "$answer" ]; then
+# One JSON object, whose fields come in any order.
+answer=$(printf '%s\n' "$said" | grep '^{.*"type":"result"' | tail -n 1)
+if [ "$(value "$answer" type)" != result ]; then
     ended_in_error "${said:-claude ended with exit status $rc and without a word}"
 fi
 

@@ -40,5 +40,5 @@ esac
 end=$(printf '%s\n' "$said" | grep '^{"type":"error"' | tail -n 1)
 [ -z "$end" ] || ended_in_error "$(value "$end" message)"
 # It did not come to a turn, or was cut in one: what else it said tells why.
-said=$(printf '%s\n' "$said" | grep -v '^{' | tail -n 5)
+said=$(printf '%s\n' "$said" | sed '/^Stack backtrace:/,$d; /^{/d; /^ *$/d' | tail -n 5)
 ended_in_error "${said:-codex ended with exit status $rc in the middle of a turn}"

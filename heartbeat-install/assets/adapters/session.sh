@@ -71,7 +71,8 @@ ended_in_error() {
         *'invalid api key'* | *'invalid_api_key'* | *'please run /login'* | *'not logged in'* | *'oauth token has expired'* | \
         *billing* | *'credit balance'* | *'insufficient_quota'* | *'payment required'* | *'quota exceeded'* | \
         *'context length'* | *'context_length'* | *'context window'* | *'prompt is too long'* | \
-        *'model not found'* | *'model_not_found'* | *'no conversation found'* | *'no rollout found'* | *'thread not loaded'*)
+        *'model not found'* | *'model_not_found'* | *'no conversation found'* | *'requires a valid session id'* | \
+        *'no rollout found'* | *'thread not loaded'* | *'not inside a trusted directory'*)
         person permanent_error "$1"
         ;;
     esac
