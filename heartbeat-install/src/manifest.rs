@@ -64,8 +64,9 @@ pub(crate) struct Manifest {
 pub(crate) struct Enabled {
     /// Where OpenClaw was, for when it is not on the PATH.
     pub(crate) openclaw: PathBuf,
-    /// The folder that it loads the plugin from; another workspace's may serve this one.
-    pub(crate) linked: PathBuf,
+    /// The folder that was linked from here; none when the plugin of another workspace serves this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) linked: Option<PathBuf>,
     /// What its configuration had for a plugin of this name before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) before: Option<serde_json::Value>,

@@ -274,8 +274,15 @@ fn words(answer: &Answer) -> String {
         parts.fold(first, |line, part| line + part.split_once('m').map_or(part, |(_, rest)| rest)).trim().to_owned()
     };
     let is_warning = |line: &str| ["[", "- ", "│", "◇", "├", "Config warnings"].iter().any(|mark| line.starts_with(mark));
-    let mut lines = answer.stderr.lines().map(plain).filter(|line| !line.is_empty() && !is_warning(line));
-    lines.next().map_or_else(|| answer.complaint(), |line| line.chars().take(300).collect())
+    let lines = || answer.stderr.lines().map(plain).filter(|line| !line.is_empty());
+    let Some(mut line) = lines().find(|line| !is_warning(line)) else { return answer.complaint() };
+    // What is wrong with it stands below.
+    if line.ends_with("config is invalid")
+        && let Some(problem) = lines().skip_while(|line| line != "Problem:").nth(1)
+    {
+        line = format!("{line}: {}", problem.trim_start_matches("- "));
+    }
+    line.chars().take(300).collect()
 }
 
 #[cfg(test)]
@@ -292,6 +299,10 @@ mod tests {
             ),
             ("Config warnings:\n- plugins.entries.x: not found\nIt was refused.\nTry: openclaw --help\n", "It was refused."),
             ("Config warnings: x\n--force is not supported with --link.\n", "--force is not supported with --link."),
+            (
+                "OpenClaw config is invalid\nFile: ~/x\nProblem:\n  - plugins.load.paths: gone\n\nFix: y\n",
+                "OpenClaw config is invalid: plugins.load.paths: gone",
+            ),
             ("Config warnings: x\n", "Config warnings: x"),
             ("", "exit status 1"),
         ] {

@@ -14,11 +14,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use shared::exit::Error;
+use shared::exit::{Error, Exit};
 
 use crate::action::Action;
 use crate::check::Finding;
-use crate::child::shown;
+use crate::child::{shell_word, shown};
 use crate::manifest::{Enabled, Manifest};
 use crate::openclaw::{Failure, OpenClaw, Plugin, is_unset};
 use crate::trigger::Call;
@@ -59,34 +59,30 @@ pub(crate) struct Planned {
 /// What is to be done so that OpenClaw runs it.
 pub(crate) fn plan(world: &World, before: Option<&Enabled>) -> Result<Planned, Error> {
     let remedy = remedy(world);
-    let failed = |failure: Failure| refusal(&failure, &remedy);
+    let before = before.filter(|before| before.linked.is_some());
+    let failed = |failure: Failure| refused(world, before, &failure, &remedy);
     let openclaw = world.openclaw().ok_or_else(|| failed(Failure::Absent))?;
     let folder = world.workspace.join(FOLDER);
     let known = openclaw.plugin(ID).map_err(failed)?;
     if let Some(plugin) = known.as_ref().filter(|plugin| !is_same(&plugin.folder, &folder)) {
         return Ok(elsewhere(openclaw, plugin));
     }
+    // The workspace was moved: what OpenClaw has is a link to where it was, and goes first.
+    let moved = before.is_some_and(|before| before.linked.as_ref() != Some(&folder));
+    let known = known.filter(|_| !moved);
     let is_on = known.as_ref().is_some_and(|plugin| plugin.enabled && plugin.conversation_access);
-    let moved = before.filter(|before| before.linked != folder);
-    let fresh = before.is_none() || moved.is_some();
-    let settings = if fresh || !is_on { openclaw.setting(ENTRY).map_err(failed)? } else { None };
-    let kept = match moved {
-        Some(moved) => moved.before.clone(),
+    let settings = if before.is_none() || !is_on { openclaw.setting(ENTRY).map_err(failed)? } else { None };
+    let kept = match before {
+        Some(before) => before.before.clone(),
         // Of a plugin that is linked from here already, by hand, the settings go with it.
         None => settings.clone().filter(|_| known.is_none()),
     };
-    let enabled = match before.filter(|_| !fresh) {
-        Some(before) => Enabled { openclaw: openclaw.program.path.clone(), ..before.clone() },
-        None => Enabled { openclaw: openclaw.program.path.clone(), linked: folder.clone(), before: kept },
-    };
     let mut steps = Vec::new();
-    // The workspace was moved: what OpenClaw has is a link to where it was.
-    let forgets = moved.is_some() && known.is_none();
-    if forgets {
+    if moved {
         steps.push(Step::Forget);
     }
     if known.is_none() {
-        steps.push(Step::Link(folder));
+        steps.push(Step::Link(folder.clone()));
     }
     if !known.as_ref().is_some_and(|plugin| plugin.enabled) {
         steps.push(Step::Enable);
@@ -96,10 +92,11 @@ pub(crate) fn plan(world: &World, before: Option<&Enabled>) -> Result<Planned, E
     }
     match settings.and_then(|settings| settings.get("config").cloned()) {
         // Forgetting took them away.
-        Some(options) if forgets => steps.push(Step::Set(CONFIG, options)),
-        None if fresh => steps.push(Step::Set(CONFIG, json!({"maxAutoResumes": 3, "cooldownMs": 15_000}))),
+        Some(options) if moved => steps.push(Step::Set(CONFIG, options)),
+        None if before.is_none() => steps.push(Step::Set(CONFIG, json!({"maxAutoResumes": 3, "cooldownMs": 15_000}))),
         Some(_) | None => {}
     }
+    let enabled = Enabled { openclaw: openclaw.program.path.clone(), linked: Some(folder), before: kept };
     Ok(Planned { enabled, actions: actions(openclaw, steps, &remedy), notes: Vec::new(), next: Vec::new() })
 }
 
@@ -108,7 +105,7 @@ fn elsewhere(openclaw: &OpenClaw, plugin: &Plugin) -> Planned {
     let note = format!("{} has the plugin from {}, which serves this workspace, too", openclaw.name(), plugin.folder.display());
     let missing = [(!plugin.enabled, Step::Enable), (!plugin.conversation_access, Step::Set(ACCESS, true.into()))];
     let next = missing.into_iter().filter(|(lacks, _)| *lacks).map(|(_, step)| step.words(Some(openclaw))).collect();
-    let enabled = Enabled { openclaw: openclaw.program.path.clone(), linked: plugin.folder.clone(), before: None };
+    let enabled = Enabled { openclaw: openclaw.program.path.clone(), linked: None, before: None };
     Planned { enabled, actions: Vec::new(), notes: vec![note], next }
 }
 
@@ -121,16 +118,14 @@ pub(crate) fn commands(world: &World) -> Vec<String> {
 /// What is to be done so that OpenClaw has nothing of it; and what there is to say.
 pub(crate) fn take(world: &World, manifest: &Manifest) -> Result<(Vec<Action>, Option<String>), Error> {
     let Some(enabled) = &manifest.enabled else { return Ok((take_by_hand(world, manifest), None)) };
-    if ![&world.workspace, &manifest.workspace].iter().any(|workspace| enabled.linked == workspace.join(FOLDER)) {
-        return Ok((Vec::new(), None));
-    }
+    let Some(linked) = &enabled.linked else { return Ok((Vec::new(), None)) };
     let Some(openclaw) = world.openclaw() else {
         let note = "openclaw is not on the PATH; if it is in use elsewhere, what it was told stays: the plugin task-recovery";
         return Ok((Vec::new(), Some(note.to_owned())));
     };
     let remedy = world.command(&["--uninstall"]);
-    let known = openclaw.plugin(ID).map_err(|failure| refusal(&failure, &remedy))?;
-    if let Some(other) = known.filter(|plugin| !is_same(&plugin.folder, &enabled.linked)) {
+    let known = openclaw.plugin(ID).map_err(|failure| refused(world, Some(enabled), &failure, &remedy))?;
+    if let Some(other) = known.filter(|plugin| !is_same(&plugin.folder, linked)) {
         return Ok((Vec::new(), Some(format!("OpenClaw has the plugin from {} now, and keeps it", other.folder.display()))));
     }
     let back = enabled.before.clone().map_or(Step::Unset, |before| Step::Set(ENTRY, before));
@@ -156,7 +151,11 @@ pub(crate) fn check(world: &World) -> Option<Finding> {
         return found("the plugin cannot be seen: openclaw is not on the PATH".to_owned(), again);
     };
     let plugin = match openclaw.plugin(ID) {
-        Err(failure) => return found(format!("the plugin cannot be seen: {}", failure.message()), again),
+        Err(failure) => {
+            let enabled = world.manifest.as_ref().and_then(|manifest| manifest.enabled.as_ref());
+            let remedy = mend(world, enabled, &failure).unwrap_or(again);
+            return found(format!("the plugin cannot be seen: {}", failure.message()), remedy);
+        }
         Ok(None) => return found("OpenClaw does not know the plugin".to_owned(), again),
         Ok(Some(plugin)) => plugin,
     };
@@ -172,6 +171,28 @@ pub(crate) fn check(world: &World) -> Option<Finding> {
         }
         Plugin { .. } => None,
     }
+}
+
+/// As of a trigger, unless something is to be mended first.
+fn refused(world: &World, enabled: Option<&Enabled>, failure: &Failure, remedy: &str) -> Error {
+    match mend(world, enabled, failure) {
+        Some(first) => Error::new(Exit::Config, format!("{}; run: {first}; then: {remedy}", failure.message())),
+        None => refusal(failure, remedy),
+    }
+}
+
+/// The command that makes a configuration valid that OpenClaw calls invalid: until then it does nothing that is asked here. A link to
+/// a folder that is gone is enough for that in 2026.7, and its doctor cannot mend it: something must be there again.
+fn mend(world: &World, enabled: Option<&Enabled>, failure: &Failure) -> Option<String> {
+    if !failure.message().contains("config is invalid") {
+        return None;
+    }
+    let gone = enabled.and_then(|enabled| enabled.linked.as_deref()).filter(|linked| !linked.exists());
+    let Some((linked, parent)) = gone.and_then(|linked| Some((linked, linked.parent()?))) else {
+        return Some("openclaw doctor --fix".to_owned());
+    };
+    let words = |words: &[&Path]| words.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+    Some(format!("mkdir -p {} && ln -s {}", words(&[parent]), words(&[&world.workspace.join(FOLDER), linked])))
 }
 
 fn remedy(world: &World) -> String {

@@ -48,6 +48,12 @@ fn finding(bench: &Bench) -> (String, String) {
     (ours["finding"].as_str().unwrap().to_owned(), ours["remedy"].as_str().unwrap().to_owned())
 }
 
+fn shell(bench: &Bench, script: &str) -> std::process::Command {
+    let mut shell = bench.command("/bin/sh".as_ref());
+    shell.args(["-c", script]);
+    shell
+}
+
 #[test]
 fn it_is_linked_enabled_and_told_how_runs_end_and_all_of_that_is_undone() {
     for (version, options) in [("2026.9.6", " --force --accept-capabilities"), ("2026.7.35", "")] {
@@ -172,9 +178,7 @@ fn it_is_red_until_openclaw_runs_it_and_tells_it_how_runs_end() {
     assert_eq!(finding(&bench).0, "OpenClaw does not know the plugin");
     // The commands that were printed are all that it takes.
     for command in answer["next"].as_array().unwrap() {
-        let mut shell = bench.command("/bin/sh".as_ref());
-        shell.args(["-c", command.as_str().unwrap()]);
-        bench.workspace.finish(shell, None).ok();
+        bench.workspace.finish(shell(&bench, command.as_str().unwrap()), None).ok();
     }
     assert_eq!(bench.run(&["--check"]).ok().one()["ok"], true);
     let linked = folder(&bench);
@@ -270,5 +274,29 @@ fn a_workspace_that_moved_takes_its_link_along_and_a_copy_leaves_it() {
     elsewhere("copy", &["--uninstall"]);
     assert_eq!(state(&bench), (entry, json!([word(&bench.path("moved/plugins/task-recovery"))])));
     elsewhere("moved", &["--uninstall"]);
+    assert_eq!(state(&bench), (Value::Null, json!([])));
+}
+
+/// Whoever moves the folder makes the older version's configuration invalid, and then it only mends itself.
+#[test]
+fn a_configuration_that_is_invalid_is_named_with_what_mends_it() {
+    let bench = Bench::with_openclaw("2026.7.35").with_small_programs();
+    bench.answer(&ON);
+    bench.workspace.shell("mv ws moved").ok();
+    let moved = |args: &[&str]| {
+        let mut command = bench.command(&bench.release.join("heartbeat-install"));
+        command.args(["--workspace", word(&bench.path("moved"))]).args(args);
+        bench.workspace.finish(command, None)
+    };
+    let named = "OpenClaw config is invalid: plugins.load.paths: plugin: plugin path not found";
+    assert!(moved(&[]).ok().one()["notes"].to_string().contains(named));
+    moved(&["--uninstall"]).exits(78).complains(named).complains("; run: mkdir -p ");
+    assert!(bench.path("moved/plugins/task-recovery/index.js").exists());
+    let found = moved(&["--check"]).exits(1).json();
+    let ours = found.iter().find(|finding| finding["part"] == "plugin").unwrap();
+    bench.workspace.finish(shell(&bench, ours["remedy"].as_str().unwrap()), None).ok();
+    assert_eq!(moved(&[]).ok().one()["changed"], true);
+    assert_eq!(state(&bench).1, json!([word(&bench.path("moved/plugins/task-recovery"))]));
+    moved(&["--uninstall"]).ok();
     assert_eq!(state(&bench), (Value::Null, json!([])));
 }

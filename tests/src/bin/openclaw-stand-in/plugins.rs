@@ -22,6 +22,14 @@ impl StandIn {
     /// None: it is about something else.
     pub(super) fn plugins(&self, words: &[&str]) -> io::Result<Option<Said>> {
         let mut state = self.state()?;
+        if self.old
+            && ["plugins", "config"].contains(&words.first().copied().unwrap_or_default())
+            && let Some(gone) = self.gone(&state)
+        {
+            return Ok(Some(failed(&format!(
+                "OpenClaw config is invalid\nFile: ~/.openclaw/openclaw.json\nProblem:\n  - plugins.load.paths: plugin: plugin path not found: {gone}\n\nFix: openclaw doctor --fix"
+            ))));
+        }
         let said = match words {
             ["plugins", "inspect", "task-recovery", "--json"] if self.has("plugins-broken") => {
                 failed("plugins-broken: no registry")
@@ -145,6 +153,12 @@ impl StandIn {
     fn loaded<'a>(&self, state: &'a Value) -> Option<&'a str> {
         let linked = state["linked"].as_array().into_iter().flatten().filter_map(Value::as_str);
         linked.into_iter().find(|folder| Path::new(folder).join("openclaw.plugin.json").exists())
+    }
+
+    /// A folder that is linked and not there: 2026.7 finds its configuration invalid then.
+    fn gone<'a>(&self, state: &'a Value) -> Option<&'a str> {
+        let linked = state["linked"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        linked.into_iter().find(|folder| !Path::new(folder).exists())
     }
 
     fn inspect(&self, state: &Value) -> io::Result<Said> {
