@@ -40,6 +40,7 @@ mod schema;
 mod session_adapters;
 mod session_bench;
 mod session_programs;
+mod session_woken;
 mod shim;
 mod skill;
 mod supervision;

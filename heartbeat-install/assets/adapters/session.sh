@@ -31,6 +31,14 @@ field() { value "$card" "$1"; }
 # A text as a JSON string. Line ends and tabs become spaces.
 json_text() { printf '"%s"' "$(printf '%s' "$1" | LC_ALL=C tr '\t\n\r' '   ' | LC_ALL=C tr -d '\000-\037\177' | LC_ALL=C sed 's/[\\"]/\\&/g')"; }
 
+# A word as a shell reads it.
+shell_word() {
+    case $1 in
+    *[!A-Za-z0-9/._-]*) printf "'%s'" "$(printf '%s' "$1" | LC_ALL=C sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s' "$1" ;;
+    esac
+}
+
 say() { printf '%s: %s\n' "$name" "$1" >&2; }
 
 completed() {
@@ -146,7 +154,7 @@ prompt() {
         esac
     fi
     artifacts=$(field artifacts)
-    [ "${#artifacts}" -le 8192 ] || artifacts="$TASK_BIN/card show $TASK_ID --field artifacts"
+    [ "${#artifacts}" -le 8192 ] || artifacts="$(shell_word "$TASK_BIN")/card show $TASK_ID --field artifacts"
     kind=$(field outcome.kind)
     detail=$(field outcome.detail)
     # Of later attempts the outcome tells less than what the run itself ended in.
@@ -156,7 +164,7 @@ prompt() {
         detail=$(field metadata.openclaw.last_tool)
     fi
     printf '%s\n' "$own" |
-        P_task_id=$TASK_ID P_bin=$TASK_BIN P_title=$(field title) P_phase=${TASK_PHASE:--} \
+        P_task_id=$TASK_ID P_bin=$(shell_word "$TASK_BIN") P_title=$(field title) P_phase=${TASK_PHASE:--} \
             P_reason="${kind:--}${detail:+: $detail}" P_artifacts=${artifacts:--} \
             P_checkpoint="$(field last_checkpoint_at) $(field checkpoints.-1.message)" \
             LC_ALL=C awk '{
