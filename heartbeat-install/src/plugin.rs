@@ -96,8 +96,10 @@ pub(crate) fn plan(world: &World, before: Option<&Enabled>) -> Result<Planned, E
         None if before.is_none() => steps.push(Step::Set(CONFIG, json!({"maxAutoResumes": 3, "cooldownMs": 15_000}))),
         Some(_) | None => {}
     }
+    let waits = (!steps.is_empty() && is_old(openclaw))
+        .then(|| format!("a Gateway of {} that runs has to be started anew to load the plugin", openclaw.name()));
     let enabled = Enabled { openclaw: openclaw.program.path.clone(), linked: Some(folder), before: kept };
-    Ok(Planned { enabled, actions: actions(openclaw, steps, &remedy), notes: Vec::new(), next: Vec::new() })
+    Ok(Planned { enabled, actions: actions(openclaw, steps, &remedy), notes: waits.into_iter().collect(), next: Vec::new() })
 }
 
 /// One that is linked from another folder, which is not ours to change.
@@ -239,7 +241,7 @@ impl Step {
     /// What a link is asked for with: what this version is known to take comes first.
     fn link_options(openclaw: &OpenClaw) -> [&'static [&'static str]; 3] {
         let mut options = LINK_OPTIONS;
-        if openclaw.version.is_some_and(|(year, month, _)| (year, month) < (2026, 8)) {
+        if is_old(openclaw) {
             options.reverse();
         }
         options
@@ -264,6 +266,10 @@ impl Step {
             Self::Link(_) | Self::Enable | Self::Set(..) => false,
         }
     }
+}
+
+fn is_old(openclaw: &OpenClaw) -> bool {
+    openclaw.version.is_some_and(|(year, month, _)| (year, month) < (2026, 8))
 }
 
 /// Whether it is about an option that it wants, or does not know.

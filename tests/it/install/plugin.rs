@@ -71,6 +71,7 @@ fn it_is_linked_enabled_and_told_how_runs_end_and_all_of_that_is_undone() {
         assert_eq!((told(&bench), fs::read_dir(bench.ws()).unwrap().count()), (Vec::new(), 0));
         let answer = bench.answer(&ON);
         assert_eq!((&answer["changed"], answer.get("next")), (&json!(true), None), "{answer}");
+        assert_eq!(answer["notes"].to_string().contains("has to be started anew"), version == "2026.7.35", "{answer}");
         assert_eq!(told(&bench), commands);
         let (entry, linked) = state(&bench);
         assert_eq!((&entry["enabled"], &entry["hooks"]["allowConversationAccess"]), (&json!(true), &json!(true)));
