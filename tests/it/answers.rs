@@ -1,7 +1,7 @@
 //! What adapters answer, and what follows.
 
 use serde_json::{Value, json};
-use tests::{Workspace, eventually, minutes_from_now, word};
+use tests::{Workspace, minutes_from_now, word};
 
 fn with_adapter(script: &str, more: &[&str]) -> Workspace {
     let workspace = Workspace::new();
@@ -10,6 +10,12 @@ fn with_adapter(script: &str, more: &[&str]) -> Workspace {
     let args = ["create", "a", "--task-type", "t", "--title", "x", "--phase", "collect", "--allow-auto-resume", "--now", &at];
     workspace.run("card", &[&args[..], &["--resume-adapter", word(&adapter)], more].concat()).ok();
     workspace
+}
+
+/// What a pass in so many minutes says; then everything that ended before is due again.
+fn pass_at(workspace: &Workspace, minute: i64) -> Value {
+    let now = minutes_from_now(minute);
+    workspace.shell(&format!("watch --now {now} | resume --now {now}")).ok().one()
 }
 
 /// As the Python predecessor's manual teaches: a phase reads what the one before it left, and names the next.
@@ -152,9 +158,8 @@ fn an_adapter_that_pauses_itself_is_no_recovery() {
 #[test]
 fn not_now_is_never_counted() {
     let workspace = with_adapter("echo run >>ran.txt; exit 75", &["--cooldown-seconds", "0", "--max-retries", "2"]);
-    for _ in 0..20 {
-        eventually("it is due again", || !workspace.run("watch", &[]).stdout().is_empty());
-        assert_eq!(workspace.shell("watch | resume").ok().one()["outcome"], "postponed");
+    for minute in 0..20 {
+        assert_eq!(pass_at(&workspace, minute)["outcome"], "postponed");
     }
     let card = workspace.card("a");
     assert_eq!((&card["status"], card.get("attention")), (&json!("stalled"), None));
@@ -178,12 +183,11 @@ fn a_circle_of_progress_and_failure_ends() {
         &["--cooldown-seconds", "0", "--max-failures", "5", "--max-retries", "2"],
     );
     for attempt in 1..=5 {
-        eventually("it is due", || !workspace.run("watch", &[]).stdout().is_empty());
-        let line = workspace.shell("watch | resume").ok().one();
+        let line = pass_at(&workspace, attempt);
         let expected = if attempt < 5 { ("alert", "") } else { ("needs_attention", "failures_exhausted") };
         assert_eq!((line["signal"].as_str().unwrap(), line["reason"].as_str().unwrap_or_default()), expected, "{line}");
     }
-    assert_eq!(workspace.shell("watch | resume").ok().one()["reason"], "failures_exhausted");
+    assert_eq!(pass_at(&workspace, 6)["reason"], "failures_exhausted");
 }
 
 #[test]
@@ -221,8 +225,7 @@ fn a_fault_of_ours_is_not_charged() {
     assert!(line["detail"].as_str().unwrap().contains("Text file busy"), "{line}");
     let card = workspace.card("a");
     assert_eq!((card["retry_count"].as_u64(), card["failures"].as_u64(), &card["status"]), (Some(0), Some(0), &json!("stalled")));
-    eventually("it is due again", || !workspace.run("watch", &[]).stdout().is_empty());
-    assert_eq!(workspace.shell("watch | resume").ok().one()["outcome"], "progressed");
+    assert_eq!(pass_at(&workspace, 1)["outcome"], "progressed");
 }
 
 #[test]

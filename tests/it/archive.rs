@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use serde_json::{Value, json};
 use tests::strace;
 use tests::sweep;
-use tests::writers::{self, Before, Writer};
+use tests::writers::{Before, Writer};
 use tests::{Background, Ran, Workspace, eventually, has_tool, minutes_from_now, root, word};
 
 const DAY: i64 = 24 * 60;
@@ -382,24 +382,8 @@ fn a_kill_anywhere_leaves_a_task_that_is_simply_filed_away_or_deleted_again() {
         Writer::new("card", "d", Before::Finished, &["archive", "d", "--cleanup"]),
         Writer::new("card", "e", Before::Filed, &["prune", "--older-than", "90d"]),
     ] {
-        let workspace = writer.workspace();
-        let points = strace::points(&workspace, &strace::calls(&workspace, &writer).unwrap(), false);
-        assert!(points.len() > 20, "only {points:?}");
-        let killed = sweep::each(&points, 1, |point| {
-            let workspace = writer.workspace();
-            let before = writers::cards(&workspace)?;
-            let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
-            let ran = workspace.finish(command, None);
-            assert!(writers::was_killed(&ran), "{point}\n{ran}");
-            let check = || {
-                let after = writers::cards(&workspace)?;
-                writers::are_old_or_new(&before, &after)?;
-                writers::is_kept(&ran.stdout(), &after)?;
-                writers::next_works(&workspace, &writer)
-            };
-            check().map_err(|what| format!("{}, {point}: {what}", writer.name))
-        });
-        killed.unwrap();
+        let points = sweep::kill_everywhere(&writer).unwrap();
+        assert!(points > 20, "only {points} points");
     }
 }
 

@@ -14,21 +14,8 @@ fn a_writer_that_is_killed_leaves_the_old_card_or_the_new_one() {
         return tests::skip(&why);
     }
     let writer = Writer::new("checkpoint", "a", Before::Fresh, &["a", "--message", "new"]);
-    let workspace = writer.workspace();
-    let points = strace::points(&workspace, &strace::calls(&workspace, &writer).unwrap(), false);
-    assert!(points.len() > 30, "only {points:?}");
-    let killed = sweep::each(&points, 1, |point| {
-        let workspace = writer.workspace();
-        let before = writers::cards(&workspace)?;
-        let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
-        let ran = workspace.finish(command, None);
-        assert!(writers::was_killed(&ran), "{point}\n{ran}");
-        let after = writers::cards(&workspace)?;
-        writers::are_old_or_new(&before, &after)?;
-        writers::is_kept(&ran.stdout(), &after)?;
-        writers::next_works(&workspace, &writer).map_err(|what| format!("{point}: {what}"))
-    });
-    killed.unwrap();
+    let points = sweep::kill_everywhere(&writer).unwrap();
+    assert!(points > 30, "only {points} points");
 }
 
 /// Not knowing is no absence: neither of the workspace, which would be searched elsewhere, nor of a card, which would be replaced.

@@ -1,10 +1,9 @@
 //! Edits by people and programs: `card update`, `card put`, `checkpoint ID -`, and the predecessor's words.
 
 use std::fs;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use tests::{Workspace, minutes_from_now, word};
+use tests::{Workspace, minutes_from_now, rivals, word};
 
 fn with_task() -> Workspace {
     let workspace = Workspace::new();
@@ -205,62 +204,11 @@ fn put_takes_a_whole_card_if_nobody_wrote_it_since() {
     put(&workspace.card("a")).exits(77).complains("never changes again");
 }
 
-/// Ten thousand calls of programs over a handful of cards.
+/// A quick sample; `make proof` makes ten thousand calls.
 #[test]
 fn no_accepted_change_is_lost_and_every_refused_one_was_stale() {
-    const THREADS: usize = 8;
-    const ROUNDS: usize = 1250;
-    const CARDS: usize = 4;
-    let workspace = Workspace::new();
-    let id = |number: usize| format!("c{number}");
-    (0..CARDS).for_each(|number| {
-        workspace.run("card", &["create", &id(number), "--task-type", "t", "--title", "x"]).ok();
-    });
-    let checkpoints: Vec<AtomicU64> = (0..CARDS).map(|_| AtomicU64::new(0)).collect();
-    let puts: Vec<Vec<AtomicU64>> = (0..CARDS).map(|_| (0..THREADS).map(|_| AtomicU64::new(0)).collect()).collect();
-    let refused = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        for thread in 0..THREADS {
-            let (workspace, checkpoints, puts, refused) = (&workspace, &checkpoints, &puts, &refused);
-            scope.spawn(move || {
-                let key = format!("w{thread}");
-                for round in 0..ROUNDS {
-                    let number = (thread + round) % CARDS;
-                    if round % 2 == 0 {
-                        workspace.run("checkpoint", &[&id(number), "--message", "m"]).ok();
-                        checkpoints[number].fetch_add(1, Ordering::Relaxed);
-                        continue;
-                    }
-                    let mut card = workspace.card(&id(number));
-                    let given = card["revision"].as_u64().unwrap();
-                    let count = card[&key].as_u64().unwrap_or_default();
-                    card[&key] = (count + 1).into();
-                    let ran = workspace.run_with("card", &["put", &id(number)], &card.to_string());
-                    if ran.status() == Some(75) {
-                        refused.fetch_add(1, Ordering::Relaxed);
-                        assert!(workspace.card(&id(number))["revision"].as_u64().unwrap() > given, "{ran}");
-                    } else {
-                        assert_eq!(ran.ok().one()["revision"], given + 1, "{ran}");
-                        puts[number][thread].fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    let accepted: u64 = puts.iter().flatten().map(|count| count.load(Ordering::Relaxed)).sum();
-    assert!(accepted > 0 && refused.load(Ordering::Relaxed) > 0, "{accepted} accepted, {refused:?} refused");
-    for number in 0..CARDS {
-        let card = workspace.card(&id(number));
-        let written = checkpoints[number].load(Ordering::Relaxed);
-        assert_eq!(card["checkpoint_count"], written, "card {number}");
-        let mut total = written;
-        for (thread, count) in puts[number].iter().enumerate() {
-            let count = count.load(Ordering::Relaxed);
-            assert_eq!(card[format!("w{thread}")].as_u64().unwrap_or_default(), count, "card {number}, writer {thread}");
-            total += count;
-        }
-        assert_eq!(card["revision"], total + 1, "card {number}");
-    }
+    let (accepted, refused) = rivals::compete(800, |workspace, id| workspace.run("checkpoint", &[id, "--message", "m"])).unwrap();
+    assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! on files in it), or is ended by its own pid. Time is given to the programs with `--now`;
 //! waiting is `eventually`.
 
+pub mod rivals;
 pub mod strace;
 pub mod sweep;
 pub mod writers;

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 mod checkpoint;
+mod import;
 mod measure;
 mod programs;
 mod supervision;
@@ -14,9 +15,10 @@ mod watch;
 
 type Part = (&'static str, fn(&mut dyn Write) -> io::Result<()>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("watch", watch::bench),
     ("checkpoint", checkpoint::bench),
+    ("import", import::bench),
     ("programs", programs::bench),
     ("supervision", supervision::bench),
 ];

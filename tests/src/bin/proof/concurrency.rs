@@ -2,13 +2,13 @@
 //!
 //! Each of 2, 4, … 256 writers records a few checkpoints on the same card, one process after the
 //! other; then 64 writers on a card each. Nothing may be lost and nothing counted twice: the card's
-//! count and revision, the history's lines and the answers agree exactly.
+//! count and revision, the history's lines and the answers agree exactly. Last come rivals that also put whole cards.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
 
 use serde_json::Value;
-use tests::Workspace;
+use tests::{Ran, Workspace, rivals};
 
 use crate::checkpointer::{Checkpointer, acknowledged};
 use crate::{Context, Outcome, Passed};
@@ -19,11 +19,20 @@ const WRITERS_MAX: usize = 256;
 const APART: usize = 64;
 /// Of each writer.
 const CHECKPOINTS: usize = 4;
+/// Of the rivals.
+const CALLS: usize = 10_000;
+/// Enough to notice a lock that is not taken.
+const CALLS_OF_THE_CONTROL: usize = 2_000;
 /// The newest that a card keeps.
 const KEPT: usize = 100;
 
 pub(crate) fn run(_: &Context) -> Outcome {
-    counts(Checkpointer::Real).map(Passed::Done)
+    let counted = counts(Checkpointer::Real)?;
+    let (accepted, refused) = compete(Checkpointer::Real, CALLS)?;
+    if refused == 0 {
+        return Err("no rival was ever refused: they did not meet".to_owned());
+    }
+    Ok(Passed::Done(format!("{counted}; of {CALLS} calls of rivals {accepted} puts accepted, {refused} stale ones refused")))
 }
 
 pub(crate) fn control(_: &Context) -> Outcome {
@@ -34,7 +43,17 @@ pub(crate) fn control(_: &Context) -> Outcome {
             Err(what) => noticed.push(format!("without {broken}: {what}")),
         }
     }
+    match compete(Checkpointer::Broken("lock"), CALLS_OF_THE_CONTROL) {
+        Ok(_) => return Err("without lock no rival lost anything".to_owned()),
+        Err(what) => noticed.push(format!("rivals without lock: {what}")),
+    }
     Ok(Passed::Done(noticed.join("; ")))
+}
+
+fn compete(checkpointer: Checkpointer, calls: usize) -> Result<(u64, u64), String> {
+    rivals::compete(calls, |workspace, id| -> Ran<'_> {
+        workspace.finish(checkpointer.command(&workspace.path(""), id, "m"), None)
+    })
 }
 
 fn counts(checkpointer: Checkpointer) -> Result<String, String> {

@@ -3,9 +3,9 @@
 //! The points come from a trace of the very command. Each has a run of its own, which must die of SIGKILL there. Then every card
 //! is the old one or a newer one, whole; what was answered on stdout is in it; and the next command works.
 
-use tests::strace::{self, Point};
+use tests::strace;
 use tests::sweep;
-use tests::writers::{self, Writer, writers};
+use tests::writers::{Writer, writers};
 
 use crate::controlled::{FAILURES_MAX, controlled};
 use crate::{Context, Outcome, Passed};
@@ -20,12 +20,12 @@ pub(crate) fn run(_: &Context) -> Outcome {
     let writers = writers();
     let mut points = Vec::new();
     for writer in &writers {
-        points.extend(points_of(writer)?.into_iter().map(|point| (writer, point)));
+        points.extend(sweep::points(writer, true)?.into_iter().map(|point| (writer, point)));
     }
     if points.len() < POINTS_MIN {
         return Err(format!("only {} points", points.len()));
     }
-    sweep::each(&points, FAILURES_MAX, |(writer, point)| kill(writer, point))?;
+    sweep::each(&points, FAILURES_MAX, |(writer, point)| sweep::kill(writer, point))?;
     Ok(Passed::Done(format!("killed before {} system calls of {} writing commands", points.len(), writers.len())))
 }
 
@@ -43,31 +43,5 @@ pub(crate) fn control(_: &Context) -> Outcome {
 }
 
 fn survives(writer: &Writer) -> Result<(), String> {
-    sweep::each(&points_of(writer)?, 1, |point| kill(writer, point))
-}
-
-fn points_of(writer: &Writer) -> Result<Vec<Point>, String> {
-    let workspace = writer.workspace();
-    let calls = strace::calls(&workspace, writer)?;
-    Ok(strace::points(&workspace, &calls, true))
-}
-
-fn kill(writer: &Writer, point: &Point) -> Result<(), String> {
-    for _ in 0..writer.tries() {
-        let workspace = writer.workspace();
-        let before = writers::cards(&workspace)?;
-        let command = strace::under(&writer.command(&workspace), point.harmed(&workspace, "signal=KILL"), "/dev/null");
-        let ran = workspace.finish(command, writer.input());
-        let check = || {
-            let after = writers::cards(&workspace)?;
-            writers::are_old_or_new(&before, &after)?;
-            writers::is_kept(&ran.stdout(), &after)?;
-            writers::next_works(&workspace, writer)
-        };
-        check().map_err(|what| format!("{}, killed before {point}: {what}\n{ran}", writer.name))?;
-        if writers::was_killed(&ran) {
-            return Ok(());
-        }
-    }
-    Err(format!("{}: it was not killed before {point}", writer.name))
+    sweep::each(&sweep::points(writer, true)?, 1, |point| sweep::kill(writer, point))
 }
