@@ -8,7 +8,7 @@ use serde_json::json;
 use tests::{Workspace, eventually, seconds_from_now};
 
 use crate::supervision::{
-    HANG, WORK, add_task, change, has_proc, holding, lines_of, pid_of, run_of_a_dead_supervisor, start, stranger, token,
+    HANG, WORK, add_task, change, has_proc, holding, is_alive, lines_of, pid_of, run_of_a_dead_supervisor, start, stranger, token,
 };
 
 #[test]
@@ -56,6 +56,19 @@ fn time_spent_stopped_does_not_count() {
     if !has_proc() {
         return;
     }
+    // A machine that is too slow for all of them to be done in time gets more of it.
+    let mut seen = Vec::new();
+    for budget_s in [3, 10, 30] {
+        seen.push(stopped_for_longer_than(budget_s));
+        if seen.last().unwrap() == &["progressed", "progressed", "completed"] {
+            return;
+        }
+    }
+    panic!("{seen:?}");
+}
+
+/// Stops two passes for longer than their budget of so many seconds. How the three attempts ended.
+fn stopped_for_longer_than(budget_s: u64) -> Vec<String> {
     let workspace = holding();
     add_task(&workspace, "a", &format!("echo $$ >>pids.txt; {HANG}; {WORK}"));
     add_task(&workspace, "b", &format!("echo $$ >>pids.txt; {WORK}"));
@@ -67,9 +80,9 @@ fn time_spent_stopped_does_not_count() {
              echo $$ >>pids.txt; {HANG}; echo '{{\"next_phase\": \"render\"}}'"
         ),
     );
-    let budget = Duration::from_secs(10);
-    let pool = start(&workspace, &["a", "b", "--jobs", "1", "--budget-seconds", "10"]);
-    let single = start(&workspace, &["c", "--budget-seconds", "10"]);
+    let budget = budget_s.to_string();
+    let pool = start(&workspace, &["a", "b", "--jobs", "1", "--budget-seconds", &budget]);
+    let single = start(&workspace, &["c", "--budget-seconds", &budget]);
     let supervisors = [pid_of(&pool), pid_of(&single)];
     eventually("two run", || workspace.lines("pids.txt").len() == 2);
     workspace.shell(&format!("kill -TSTP {}", supervisors.join(" "))).ok();
@@ -77,12 +90,13 @@ fn time_spent_stopped_does_not_count() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     };
-    eventually("they are stopped", || supervisors.iter().chain(&workspace.lines("pids.txt")).all(is_stopped));
+    eventually("they are stopped, if their time was not over before", || {
+        supervisors.iter().chain(&workspace.lines("pids.txt")).all(is_stopped) || !supervisors.iter().all(|pid| is_alive(pid))
+    });
     let begun = Instant::now();
-    eventually("more than their time is over", || begun.elapsed() > budget + Duration::from_secs(1));
+    eventually("more than their time is over", || begun.elapsed() > Duration::from_secs(budget_s + 1));
     fs::remove_file(workspace.path("hold")).unwrap();
     workspace.shell(&format!("kill -CONT {}", supervisors.join(" "))).ok();
-    let lines = lines_of(pool);
-    assert!(lines.len() == 2 && lines.iter().all(|line| line["outcome"] == "progressed"), "{lines:?}");
-    assert_eq!(lines_of(single)[0]["outcome"], "completed");
+    let lines = [lines_of(pool), lines_of(single)].concat();
+    lines.iter().map(|line| line["outcome"].as_str().unwrap_or_default().to_owned()).collect()
 }

@@ -6,7 +6,9 @@ use std::process::Stdio;
 use serde_json::json;
 use tests::{eventually, minutes_from_now};
 
-use crate::supervision::{WORK, add_task, has_proc, holding, is_alive, kill_by_pid, lines_of, pid_of, start, stranger};
+use crate::supervision::{
+    WORK, add_task, has_proc, holding, is_alive, kill_by_pid, leader_is_known, lines_of, pid_of, start, stranger,
+};
 
 #[test]
 fn what_a_traceless_leader_leaves_in_its_group_is_ended_too() {
@@ -23,6 +25,7 @@ fn what_a_traceless_leader_leaves_in_its_group_is_ended_too() {
     add_task(&workspace, "a", &format!("[ ! -e calm ] || {{ {WORK}; exit; }}\nexec env -i PATH=\"$PATH\" sh leader.sh"));
     let mut resume = start(&workspace, &["a"]);
     eventually("both run", || workspace.lines("pids.txt").len() == 2);
+    leader_is_known(&workspace, "a", 1);
     resume.kill();
     assert_eq!(workspace.run("watch", &["--explain", "a"]).ok().one()["reason"], "alive");
     assert_eq!(workspace.run("resume", &["a", "--force"]).ok().one()["reason"], "attempt_alive");
@@ -45,10 +48,10 @@ fn another_process_under_the_leaders_number_is_none_of_the_attempts() {
     add_task(&workspace, "a", &format!("[ ! -e calm ] || {{ {WORK}; exit; }}\necho $$ >pids.txt; exec sleep 120"));
     let mut resume = start(&workspace, &["a"]);
     eventually("it runs", || workspace.lines("pids.txt").len() == 1);
-    let file = workspace.card_path("logs/a/1.pid");
-    eventually("its number is written down", || fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n')));
+    leader_is_known(&workspace, "a", 1);
     resume.kill();
     let pid = workspace.lines("pids.txt")[0].clone();
+    let file = workspace.card_path("logs/a/1.pid");
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with(&format!("{pid} ")), "{text}");
     kill_by_pid(&pid);

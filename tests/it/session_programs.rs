@@ -89,6 +89,11 @@ fn what_the_real_ones_say_before_they_begin() {
 fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
     // 1_755_608_400 by the stand-in of date: 13:00 in UTC, 15:00 in Berlin.
     let date = "#!/bin/sh\ncase $* in\n*%Y-*) exec /bin/date \"$@\" ;;\n+%s) echo 1755608400 ;;\n*) case ${TZ-} in Europe/*) echo '2025 08 19 15 00 00' ;;\n*) echo '2025 08 19 13 00 00' ;; esac ;;\nesac\n";
+    let benches = ["claude", "codex"].map(|name| {
+        let bench = Bench::new(&format!("{name}_session.sh"), &json!({}));
+        bench.workspace.write("programs/date", date);
+        (name, bench)
+    });
     for (text, outcome, seconds) in [
         ("Claude AI usage limit reached|1755615600", "postponed", 7200),
         ("You've hit your limit · resets 10pm (Europe/Berlin)", "postponed", 25200),
@@ -129,14 +134,14 @@ fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
             json!({"type": "error", "message": text}),
             json!({"type": "turn.failed", "error": {"message": text}})
         );
-        for (name, answer) in [
-            ("claude", claude(true, "success", text)),
-            ("codex", codex),
-            ("claude", text.to_owned()),
-            ("codex", format!("Error: {text}")),
+        let [claudes, codexes] = &benches;
+        for ((name, bench), answer) in [
+            (claudes, claude(true, "success", text)),
+            (codexes, codex),
+            (claudes, text.to_owned()),
+            (codexes, format!("Error: {text}")),
         ] {
-            let bench = Bench::new(&format!("{name}_session.sh"), &json!({ format!("{name}_session_id"): "x-1" }));
-            bench.workspace.write("programs/date", date);
+            bench.put(&json!({ "metadata": { format!("{name}_session_id"): "x-1" } }));
             bench.says(name, &answer, 1);
             assert_eq!(bench.outcome(), outcome, "{name}: {answer}: {}", bench.stderr());
             let card = bench.card();

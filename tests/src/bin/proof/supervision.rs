@@ -1,4 +1,4 @@
-//! The supervision matrix (`tests/it/supervision.rs`) again and again, with every core kept busy.
+//! The supervision matrix (`tests/it/supervision/`) again and again, with every core kept busy.
 //!
 //! Its tests wait on conditions, never for a time; what depends on who runs first shows when
 //! nobody gets a core in time. The burners are threads of this process and end with it.
@@ -28,7 +28,7 @@ done
 exit 0
 "#;
 /// Of the matrix, for the control: those that fail at once where nobody supervises, instead of waiting for what never comes.
-const CONTROL: &[&str] = &["supervision::sixteen_passes", "supervision::an_adapter_that_cannot_be_started"];
+const CONTROL: &[&str] = &["supervision::passes::sixteen_passes", "supervision::ends::an_adapter_that_cannot_be_started"];
 
 pub(crate) fn run(_: &Context) -> Outcome {
     let matrix = build()?;
