@@ -5,6 +5,7 @@
 //! on files in it), or is ended by its own pid. Time is given to the programs with `--now`;
 //! waiting is `eventually`.
 
+pub mod install;
 pub mod rivals;
 pub mod strace;
 pub mod sweep;
@@ -35,13 +36,11 @@ pub fn programs() -> &'static Path {
         if let Some(folder) = std::env::var_os("TASK_TESTS_PROGRAMS") {
             return folder.into();
         }
-        let own = std::env::current_exe().expect("this test's own path");
-        let folder = own.parent().expect("target/<profile>, or deps in it");
-        let folder = if folder.ends_with("deps") { folder.parent().expect("target/<profile>") } else { folder };
+        let folder = own_folder();
         // What is measured and proved is what people get.
         let (profile, folder) = match folder.ends_with("release") || folder.ends_with("proof") {
             true => ("release", folder.with_file_name("release")),
-            false => ("dev", folder.to_owned()),
+            false => ("dev", folder),
         };
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--quiet", "--locked", "--workspace", "--exclude", "tests", "--bins", "--profile", profile]);
@@ -50,6 +49,13 @@ pub fn programs() -> &'static Path {
         assert!(built.success(), "the programs do not build");
         folder
     })
+}
+
+/// `target/<profile>`, where this program is, and the stand-ins beside it.
+pub fn own_folder() -> PathBuf {
+    let own = std::env::current_exe().expect("this program's own path");
+    let folder = own.parent().expect("target/<profile>, or deps in it");
+    if folder.ends_with("deps") { folder.parent().expect("target/<profile>").to_owned() } else { folder.to_owned() }
 }
 
 /// The checkout.
@@ -162,14 +168,10 @@ impl Workspace {
         Ran { workspace: self, shown, output: child.wait_with_output().expect("its output") }
     }
 
-    /// Writes a file, as another process: a script that is still open for writing here could not be run.
+    /// Writes a file that can be run.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", "cat >\"$1\" && chmod 755 \"$1\"", "sh"]).arg(&path).stdin(Stdio::piped());
-        let mut child = command.spawn().expect("a shell");
-        child.stdin.take().expect("its stdin").write_all(text.as_bytes()).expect("to be written");
-        assert!(child.wait().expect("its end").success(), "{name} cannot be written");
+        write_script(&path, text);
         path
     }
 
@@ -202,6 +204,15 @@ impl Workspace {
         list(&self.folder, &self.folder, &mut text);
         text
     }
+}
+
+/// Writes a file that can be run, as another process: a script that is still open for writing here could not be.
+pub fn write_script(path: &Path, text: &str) {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "cat >\"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
+    let mut child = command.spawn().expect("a shell");
+    child.stdin.take().expect("its stdin").write_all(text.as_bytes()).expect("to be written");
+    assert!(child.wait().expect("its end").success(), "{} cannot be written", path.display());
 }
 
 fn list(root: &Path, folder: &Path, text: &mut String) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::{Ran, Workspace, programs};
+use crate::{Ran, Workspace, own_folder, programs};
 
 /// A task that somebody works on.
 const A: &str = r#"{"schema_version":1,"revision":3,"task_id":"a","task_type":"t","title":"x","created_at":"2026-01-01T00:00:00Z",
@@ -122,10 +122,9 @@ impl Writer {
     }
 
     fn stand_in(program: &str, id: &'static str, before: Before, args: &[&str], how: &str) -> Self {
-        let own = std::env::current_exe().expect("its own path");
         let name = format!("the stand-in ({how})");
         let environment = Some(("BROKEN", how.to_owned()));
-        Self { name, program: own.with_file_name(program), environment, ..Self::new("card", id, before, args) }
+        Self { name, program: own_folder().join(program), environment, ..Self::new("card", id, before, args) }
     }
 
     /// Whether it starts an attempt.

@@ -2,9 +2,8 @@
 
 use std::fs;
 
+use tests::install::Bench;
 use tests::{minutes_from_now, word};
-
-use super::Bench;
 
 /// The one finding: what and the remedy.
 fn finding(bench: &Bench, args: &[&str]) -> (String, String) {

@@ -4,9 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use tests::install::{Bench, programs};
 use tests::{Workspace, eventually, has_tool, is_root, minutes_from_now, word};
-
-use super::Bench;
 
 #[test]
 fn other_lines_stay_byte_for_byte() {
@@ -94,7 +93,7 @@ fn the_real_crontab_gets_a_line_that_brings_a_silent_task_back() {
     let odd = bench.path("ws/a 'b\" $HOME `id` 50% \\n 工作 & #x");
     fs::create_dir(&odd).unwrap();
     let run = |args: &[&str]| {
-        let mut command = bench.command(&super::programs().join("heartbeat-install"));
+        let mut command = bench.command(&programs().join("heartbeat-install"));
         command.arg("--workspace").arg(&odd).args(args);
         let ran = bench.workspace.finish(command, None);
         ran.ok().one()["changed"].as_bool().unwrap()

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use super::Bench;
+use tests::install::Bench;
 
 const OLD: &str = "2026.7.35";
 

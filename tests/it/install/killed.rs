@@ -4,9 +4,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use tests::install::{Bench, snapshot};
 use tests::{strace, word};
-
-use super::{Bench, snapshot};
 
 /// What changes the disk, with the occurrences at which it is killed: each file is a rename, the last of them are the texts.
 /// With a question mark: where the machine has a call of that name.

@@ -3,9 +3,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tests::install::Bench;
 use tests::word;
-
-use super::Bench;
 
 const HEARTBEAT_JOB: &str = "dfdcd098-faa3-449c-92f2-9924eb5206cd";
 

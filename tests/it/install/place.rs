@@ -5,9 +5,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use serde_json::json;
+use tests::install::{Bench, programs, snapshot};
 use tests::{has_tool, word};
-
-use super::{Bench, snapshot};
 
 #[test]
 fn what_is_placed_works_there_and_leaves_without_a_trace() {
@@ -202,7 +201,7 @@ fn a_program_that_is_none_of_ours_is_not_placed() {
     let bench = Bench::new();
     bench.workspace.shell("mkdir other").ok();
     for name in ["card", "checkpoint", "resume", "heartbeat-install"] {
-        fs::copy(super::programs().join(name), bench.path("other").join(name)).unwrap();
+        fs::copy(programs().join(name), bench.path("other").join(name)).unwrap();
     }
     bench.workspace.write("other/watch", "#!/bin/sh\necho 'watch from procps-ng 4.0.2'\n");
     let mut command = bench.command(&bench.path("other/heartbeat-install"));
@@ -224,7 +223,7 @@ fn the_placed_program_does_not_bless_what_was_replaced_beside_it() {
     let version = bench.workspace.shell("ws/bin/watch --version").stdout();
     bench.workspace.write("ws/bin/watch", &format!("#!/bin/sh\necho '{}'\n", version.trim()));
     own(&["--trigger", "none"]).exits(78).complains("bin/watch is not what was placed");
-    assert!(own(&["--check"]).exits(1).stdout().contains(word(&super::programs().join("heartbeat-install"))));
+    assert!(own(&["--check"]).exits(1).stdout().contains(word(&programs().join("heartbeat-install"))));
     assert_eq!(bench.answer(&["--trigger", "none"])["changed"], true);
     assert_eq!(own(&["--trigger", "none"]).ok().one()["changed"], false);
 }

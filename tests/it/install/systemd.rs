@@ -5,8 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 use tests::has_tool;
-
-use super::{Bench, snapshot};
+use tests::install::{Bench, programs, snapshot};
 
 fn with_manager() -> Bench {
     let bench = Bench::new();
@@ -70,7 +69,7 @@ fn systemd_reads_the_units_whatever_the_path() {
     let bench = with_manager();
     let odd = bench.path("ws/a 'b\" $HOME 50% \\n 工作");
     fs::create_dir(&odd).unwrap();
-    let mut command = bench.command(&super::programs().join("heartbeat-install"));
+    let mut command = bench.command(&programs().join("heartbeat-install"));
     command.arg("--workspace").arg(&odd).args(["--trigger", "systemd"]);
     bench.workspace.finish(command, None).ok();
     for unit in units(&bench) {
