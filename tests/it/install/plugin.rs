@@ -3,9 +3,8 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tests::install::Bench;
 use tests::word;
-
-use super::Bench;
 
 const ON: [&str; 4] = ["--trigger", "none", "--plugin", "--enable"];
 
