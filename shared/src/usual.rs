@@ -78,7 +78,7 @@ mod tests {
         let bytes = CARD.as_bytes();
         for index in 0..bytes.len() {
             for new in
-                [&b""[..], b"\"", b"\\", b"\n", b",", b"]", b"}", b"{", b"[", b"1", b"x", b" ", b"\0", b"\"\"", b"],", b"},{"]
+                [&b""[..], b"\"", b"\\", b"\n", b",", b"]", b"}", b"1", b" ", b"],"]
             {
                 let changed = [&bytes[..index], new, &bytes[index + 1..]].concat();
                 let Ok(changed) = String::from_utf8(changed) else { continue };
@@ -96,6 +96,6 @@ mod tests {
                 }
             }
         }
-        assert!(left_out > 500 && invalid > 2000, "{left_out} {invalid}");
+        assert!(left_out > 300 && invalid > 1000, "{left_out} {invalid}");
     }
 }

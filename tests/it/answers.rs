@@ -269,7 +269,7 @@ fn the_predecessors_words_are_answers_too() {
     }
     let workspace = with_adapter("echo '{\"status\":\"finished\"}'", &[]);
     let line = workspace.shell("watch | resume").ok().one();
-    assert!(line["detail"].as_str().unwrap().contains("\"finished\" is no status"), "{line}");
+    assert!(line["detail"].as_str().unwrap().contains("status is \"finished\"; running, stalled,"), "{line}");
 }
 
 #[test]

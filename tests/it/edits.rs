@@ -152,7 +152,7 @@ fn a_checkpoint_is_read_from_stdin_in_the_shape_of_an_answer() {
         ("[]", "no JSON object"),
         ("{\"phase\":7}", "standard input's phase is 7"),
         ("{\"phase\":\"a\"} x", "no JSON object"),
-        ("{\"status\":\"done\"}", "input's status is \"done\"; running, stalled,"),
+        ("{\"status\":\"finished\"}", "input's status is \"finished\"; running, stalled,"),
         ("{\"revision\":3}", "card put takes whole cards"),
     ] {
         workspace.run_with("checkpoint", &["a", "-"], bad).exits(65).complains(complaint);
