@@ -45,13 +45,13 @@ fn the_session_is_told_why_and_where_it_was_cut() {
         all.as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
         bench.put(&json!({ "metadata": all }));
         bench.outcome();
-        let told = bench.calls().pop().unwrap();
+        let told = bench.last_sent();
         assert!(told.contains(expected), "{told}");
     }
     bench.put(&json!({"metadata": {"openclaw": {"session_id": "s-1"}, "resume_prompt": "x"}}));
     // Its key is found in the list, and the session itself by that.
     bench.outcome();
-    assert!(bench.calls().pop().unwrap().contains(&format!("[--session-key] [{KEY}]")));
+    assert!(bench.last_sent().contains(&format!("[--session-key] [{KEY}]")));
 }
 
 #[test]
@@ -137,6 +137,24 @@ fn a_session_that_runs_or_that_a_person_stopped_is_left_alone() {
         bench.outcome();
         assert_eq!(bench.sent(), sent, "{approved_at}");
     }
+}
+
+/// OpenClaw calls it a time-out, and only its list of sessions knows that somebody stopped the turn.
+#[test]
+fn a_turn_that_a_person_stops_while_it_is_waited_for_is_not_begun_again() {
+    let bench = Bench::openclaw();
+    bench.answers("agent", "agent-aborted.2026.9.6.json", 1);
+    bench.meanwhile("agent", "killed", LATE);
+    assert_eq!(bench.outcome(), "needs_attention", "{}", bench.stderr());
+    let card = bench.card();
+    assert_eq!((&card["attention"]["reason"], &card["metadata"]["openclaw_sent_ms"]), (&json!("session_killed"), &json!("")));
+    assert_eq!(card["metadata"]["openclaw"].get("reason"), None, "{card}");
+    // The same answer of a session that nobody stopped is a time-out.
+    let bench = Bench::openclaw();
+    bench.answers("agent", "agent-aborted.2026.9.6.json", 1);
+    bench.meanwhile("agent", "timeout", LATE);
+    assert_eq!(bench.outcome(), "failed");
+    assert_eq!(bench.card()["metadata"]["openclaw"]["reason"], "llm_timeout");
 }
 
 #[test]

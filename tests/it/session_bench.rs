@@ -127,6 +127,11 @@ impl Bench {
         self.calls().iter().filter(|call| call.starts_with("openclaw [agent]") || call.starts_with("openclaw [system]")).count()
     }
 
+    /// The newest prompt, with the call that it was sent by.
+    pub(crate) fn last_sent(&self) -> String {
+        self.calls().into_iter().rfind(|call| call.starts_with("openclaw [agent]")).unwrap()
+    }
+
     pub(crate) fn stderr(&self) -> String {
         let card = self.card();
         card["outcome"]["stderr_tail"].as_str().unwrap_or_default().to_owned()

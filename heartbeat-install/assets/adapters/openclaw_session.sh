@@ -91,7 +91,6 @@ tell() {
 
 # A turn that timed out, or failed with this error.
 timed_out() {
-    forget
     tell "\"run_id\":$(value_json "$answer" runId),\"success\":false,\"failure_kind\":\"timeout\",\"error\":$(json_text "$1")"
     failed "llm_timeout: $1"
 }
@@ -178,7 +177,10 @@ after() {
         judge
         ;;
     failed) broke 'the turn that was begun failed' ;;
-    timeout) timed_out 'the turn that was begun timed out' ;;
+    timeout)
+        forget
+        timed_out 'the turn that was begun timed out'
+        ;;
     esac
 }
 
@@ -221,7 +223,10 @@ ok)
     judge
     ;;
 timeout)
-    # One version exits with 0 all the same.
+    # One version exits with 0 all the same. A turn that a person stopped is called a time-out, too: the session knows better.
+    forget
+    look
+    respect
     timed_out "$(value "$answer" result.payloads.-1.text)"
     ;;
 esac
