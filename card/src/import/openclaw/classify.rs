@@ -6,6 +6,8 @@
 //!   401, 403, 404, billing, context length                  permanent_error
 //!   a time-out, by its kind or its text                     llm_timeout
 //!   anything else that is known to be a failure             llm_error
+//! it did not succeed, and nothing tells why: a person
+//! may have stopped it between two calls                    ignore
 //! the last tool call failed, and no later one went well
 //!   nothing was said after it, or that it failed            tool_failure
 //!   a question, a long answer, words that fit both          tool_failure with an open card, else ignore
@@ -88,6 +90,11 @@ pub(super) fn classify(run: &Run, phrases: &Phrases, open_card: bool) -> Class {
     let stopped_by_itself = is_stop(&run.stop_reason) && run.success != Some(false);
     if !stopped_by_itself && let Some(class) = model_failure(run) {
         return class;
+    }
+    // Cut between two calls, and by whom is not told: OpenClaw's time limit and a person's stop look alike, and a tool that failed
+    // may have failed because of it.
+    if run.success == Some(false) && !is_stop(&run.stop_reason) {
+        return Class::Ignore(Why::Unsure);
     }
     if run.last_tool.as_ref().is_some_and(super::record::Tool::failed) {
         return tool_failure(&run.final_text, open_card);
