@@ -149,12 +149,25 @@ fn a_turn_that_a_person_stops_while_it_is_waited_for_is_not_begun_again() {
     let card = bench.card();
     assert_eq!((&card["attention"]["reason"], &card["metadata"]["openclaw_sent_ms"]), (&json!("session_killed"), &json!("")));
     assert_eq!(card["metadata"]["openclaw"].get("reason"), None, "{card}");
-    // The same answer of a session that nobody stopped is a time-out.
+    // The same answer of a session that nobody stopped is a time-out; so is a turn that OpenClaw calls good and that wanted to go on.
+    for (answer, rc, status) in
+        [("agent-aborted.2026.9.6.json", 1, "timeout"), ("agent-cut-between-tools.2026.9.6.json", 0, "done")]
+    {
+        let bench = Bench::openclaw();
+        bench.answers("agent", answer, rc);
+        bench.meanwhile("agent", status, LATE);
+        assert_eq!(bench.outcome(), "failed", "{answer}: {}", bench.stderr());
+        let card = bench.card();
+        assert_eq!(
+            (&card["metadata"]["openclaw"]["reason"], &card["status"]),
+            (&json!("llm_timeout"), &json!("stalled")),
+            "{answer}"
+        );
+    }
     let bench = Bench::openclaw();
-    bench.answers("agent", "agent-aborted.2026.9.6.json", 1);
-    bench.meanwhile("agent", "timeout", LATE);
-    assert_eq!(bench.outcome(), "failed");
-    assert_eq!(bench.card()["metadata"]["openclaw"]["reason"], "llm_timeout");
+    bench.answers("agent", "agent-cut-between-tools.2026.9.6.json", 0);
+    bench.meanwhile("agent", "killed", LATE);
+    assert_eq!((bench.outcome().as_str(), bench.sent()), ("needs_attention", 1));
 }
 
 #[test]

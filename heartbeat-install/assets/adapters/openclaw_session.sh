@@ -216,10 +216,13 @@ rc=$?
 case $(value "$answer" status) in
 ok)
     forget
-    if [ "$(value "$answer" result.meta.aborted)" = true ]; then
+    stop=$(value "$answer" result.meta.stopReason)
+    if [ "$stop" = toolUse ] || [ "$(value "$answer" result.meta.aborted)" = true ]; then
         look
         respect
     fi
+    # Its limit came between two tool calls, and nobody stopped it.
+    [ "$stop" != toolUse ] || timed_out 'the turn reached its time limit between two tool calls'
     judge
     ;;
 timeout)
