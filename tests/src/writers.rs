@@ -20,6 +20,11 @@ const A: &str = r#"{"schema_version":1,"revision":3,"task_id":"a","task_type":"t
 /// The same with another title: what `put` is given.
 const A_EDITED: &str = r#"{"schema_version":1,"revision":3,"task_id":"a","task_type":"t","title":"y","created_at":"2026-01-01T00:00:00Z",
 "updated_at":"2026-01-01T00:00:00Z","status":"running","phase":"p","allow_auto_resume":false,"stale_after_minutes":0}"#;
+/// A card of the Python predecessor: what `import` is given.
+const OLD_B: &str = r#"{"id":"b","task_type":"t","title":"x","created_at":"2026-01-01T00:00:00Z","status":"running","phase":"p",
+"meta":{"k":1},"artifacts":{"raw":"/r"},"safe_to_retry":false}"#;
+/// The folder that it is given in, in the workspace.
+pub const GIVEN: &str = "old";
 /// A plain command that was not started yet.
 const C: &str = r#"{"schema_version":1,"revision":1,"task_id":"c","task_type":"t","title":"x","created_at":"2026-01-01T00:00:00Z",
 "updated_at":"2026-01-01T00:00:00Z","status":"pending","allow_auto_resume":false,"resume_argv":["true"],"cwd":"/","path":"/usr/bin:/bin"}"#;
@@ -28,7 +33,7 @@ const D: &str = r#"{"schema_version":1,"revision":5,"task_id":"d","task_type":"t
 "updated_at":"2020-01-01T00:00:00Z","status":"completed","phase":"p","allow_auto_resume":false,"attempt":1}"#;
 const HISTORY: &str = "{\"at\":\"2026-01-01T00:00:00Z\",\"revision\":3,\"event\":\"checkpoint\"}\n";
 const TORN_LINE: &str = "{\"at\":\"2026-01-0";
-/// The tasks; `b` is made by `create`, `d` filed away, `e` deleted.
+/// The tasks; `b` is made by `create` and `import`, `d` filed away, `e` deleted.
 pub const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
 /// Whoever comes next succeeds within this time: an attempt whose supervisor was killed may still be ending.
 const NEXT_SECONDS: u64 = 60;
@@ -69,8 +74,9 @@ pub type Cards = BTreeMap<&'static str, Option<Value>>;
 /// All of them.
 pub fn writers() -> Vec<Writer> {
     use Before::{Filed, Finished, Fresh, Torn, Used};
-    let rows: [(&str, &str, Before, &[&str]); 14] = [
+    let rows: [(&str, &str, Before, &[&str]); 15] = [
         ("card", "b", Fresh, &["create", "b", "--task-type", "t", "--title", "x"]),
+        ("card", "b", Used, &["import", "--from", "task-runtime", GIVEN]),
         ("card", "a", Used, &["update", "a", "--title", "new"]),
         ("card", "a", Used, &["put", "a"]),
         ("card", "a", Used, &["complete", "a", "--message", "new"]),
@@ -152,6 +158,10 @@ impl Writer {
             fs::create_dir(workspace.card_path("history")).expect("a folder");
             let torn = if self.before == Before::Torn { TORN_LINE } else { "" };
             fs::write(workspace.card_path("history/a.jsonl"), format!("{HISTORY}{torn}")).expect("a history");
+        }
+        if self.args[0] == "import" {
+            fs::create_dir(workspace.path(GIVEN)).expect("a folder");
+            fs::write(workspace.path("old/b.json"), OLD_B).expect("a card of others");
         }
         match self.before {
             Before::Finished => put_finished(&workspace, "", "d"),

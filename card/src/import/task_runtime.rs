@@ -64,7 +64,8 @@ fn take_all(store: &Store, files: &[PathBuf], here: bool) -> Vec<Result<Option<D
         taken
     };
     let mut taken = thread::scope(|scope| {
-        let threads: Vec<_> = (1..THREADS).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        let threads: Vec<_> =
+            (1..THREADS.min(files.len())).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let mut taken = work();
         taken.extend(threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()));
         taken
