@@ -18,6 +18,9 @@ use shared::exit::cause;
 /// Tells the files of this process apart.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
+/// So many names that are taken are gone past.
+const NAMES_MAX: u32 = 100;
+
 /// How a child ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
@@ -109,15 +112,29 @@ impl Program {
 /// A text as an open file of no name. Not a pipe: whoever is killed while filling one leaves a reader that takes half a text for
 /// all of it, and half a crontab for the whole.
 fn complete(text: &str) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let path =
-        std::env::temp_dir().join(format!(".task-recovery-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    let mut file = options.open(&path)?;
-    fs::remove_file(&path)?;
+    let mut file = nameless()?;
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file)
+}
+
+/// A new file whose name is taken away at once. A run that was killed in between leaves one, and its number may come again.
+fn nameless() -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let mut taken = 0;
+    loop {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!(".task-recovery-{}-{number}", std::process::id()));
+        match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && taken < NAMES_MAX => taken += 1,
+            opened => {
+                let file = opened?;
+                fs::remove_file(&path)?;
+                return Ok(file);
+            }
+        }
+    }
 }
 
 fn is_program(path: &Path) -> bool {
@@ -132,4 +149,18 @@ pub(crate) fn shell_word(word: &str) -> String {
 /// A command as a person types it.
 pub(crate) fn shown(words: &[&str]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_killed_run_left_is_gone_past() {
+        let path = std::env::temp_dir().join(format!(".task-recovery-{}-{}", std::process::id(), COUNT.load(Ordering::Relaxed)));
+        fs::write(&path, "left").unwrap();
+        assert_eq!(io::read_to_string(complete("whole").unwrap()).unwrap(), "whole");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "left");
+        fs::remove_file(path).unwrap();
+    }
 }

@@ -22,6 +22,7 @@ use crate::programs;
 use crate::trigger::auto::{self, Chosen};
 use crate::trigger::heartbeat;
 use crate::trigger::{Kind, Terms, systemd};
+use crate::uninstall::leftovers;
 use crate::world::World;
 
 /// What is to be done, and what there is to say about it.
@@ -111,6 +112,7 @@ pub(crate) fn install(world: &World, wanted: &Wanted) -> Result<Plan, Error> {
         going = not_wanted_any_more(world, before, &triggers.untouched, &mut manifest, &mut ahead, &mut plan)?;
     }
     let (first, other): (Vec<_>, Vec<_>) = folders.into_iter().partition(|action| is_card_folder(world, action));
+    plan.actions.extend(before.iter().flat_map(|before| leftovers(world, before)));
     plan.actions.extend(first);
     if before.as_ref() != Some(&ahead) {
         plan.actions.push(Action::Record(Box::new(ahead.clone())));

@@ -11,7 +11,7 @@ use crate::action::{Action, temporary};
 use crate::disk::{Seen, behind_links};
 use crate::edits;
 use crate::files;
-use crate::manifest::{self, FOLDER};
+use crate::manifest::{self, FOLDER, Manifest};
 use crate::plan::Plan;
 use crate::plugin;
 use crate::trigger::systemd;
@@ -42,10 +42,8 @@ pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
     }
     let (taking, kept) = files::take(&world.workspace, &manifest.files, &Seen::at)?;
     let had_units = !taking.is_empty() && manifest.files.keys().any(|path| path.is_absolute());
-    let texts = manifest.edits.keys().map(|path| behind_links(&world.workspace.join(path)));
-    let placed = manifest.files.keys().map(|path| world.workspace.join(path));
     plan.actions.extend(taking);
-    plan.actions.extend(placed.chain(texts).filter_map(|path| leftover(&path)));
+    plan.actions.extend(leftovers(world, manifest));
     if had_units {
         plan.actions.extend(systemd::reload(world));
     }
@@ -64,6 +62,13 @@ pub(crate) fn uninstall(world: &World) -> Result<Plan, Error> {
     plan.actions.push(Action::Forget { workspace: world.workspace.clone(), card_folder_was_made: made(FOLDER) });
     plan.actions.extend(folders(true));
     Ok(plan)
+}
+
+/// What runs that were killed left beside what they placed and edited.
+pub(crate) fn leftovers(world: &World, manifest: &Manifest) -> Vec<Action> {
+    let texts = manifest.edits.keys().map(|path| behind_links(&world.workspace.join(path)));
+    let placed = manifest.files.keys().map(|path| world.workspace.join(path));
+    placed.chain(texts).chain([manifest::path(&world.workspace)]).filter_map(|path| leftover(&path)).collect()
 }
 
 /// What a run that was killed while it wrote this file left beside it.

@@ -1,5 +1,7 @@
 //! A place for `heartbeat-install` to install into, with stand-ins for the programs that it talks to.
 
+pub mod killed;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -15,9 +17,9 @@ const CRONTAB: &str = r#"#!/bin/sh
 case $1 in
 -l) [ -f "$STAND_INS/crontab.text" ] || { echo "no crontab for alice" >&2; exit 1; }
     cat "$STAND_INS/crontab.text" ;;
--) cat >"$STAND_INS/crontab.new"
-    [ -z "$(tail -c1 "$STAND_INS/crontab.new")" ] || { echo "new crontab file is missing newline before EOF, can't install." >&2; exit 1; }
-    mv "$STAND_INS/crontab.new" "$STAND_INS/crontab.text" ;;
+-) cat >"$STAND_INS/crontab.$$"
+    [ -z "$(tail -c1 "$STAND_INS/crontab.$$")" ] || { echo "new crontab file is missing newline before EOF, can't install." >&2; exit 1; }
+    mv "$STAND_INS/crontab.$$" "$STAND_INS/crontab.text" ;;
 -r) rm "$STAND_INS/crontab.text" ;;
 *) exit 2 ;;
 esac
@@ -125,7 +127,7 @@ impl Bench {
     pub fn new() -> Self {
         let bench = Self { workspace: Workspace::new(), release: programs().to_owned() };
         fs::remove_dir_all(bench.workspace.path("data")).expect("it is as the test made it");
-        for folder in ["ws", "stand-ins", "home"] {
+        for folder in ["ws", "stand-ins", "home", "tmp"] {
             fs::create_dir(bench.workspace.path(folder)).expect("it is as the test made it");
         }
         // As another process, like a script that is written. Not a link: the installer locks the crontab that it finds.
@@ -190,7 +192,10 @@ impl Bench {
         let mut command = Command::new(program);
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("stand-ins").display());
         command.current_dir(self.path("home")).env_clear().env("PATH", path).env("HOME", self.path("home"));
-        command.env("STAND_INS", self.path("stand-ins")).env("OPENCLAW_STAND_IN", self.path("stand-ins"));
+        command
+            .env("TMPDIR", self.path("tmp"))
+            .env("STAND_INS", self.path("stand-ins"))
+            .env("OPENCLAW_STAND_IN", self.path("stand-ins"));
         command.stdin(std::process::Stdio::null());
         command
     }

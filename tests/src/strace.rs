@@ -115,14 +115,22 @@ pub fn under(command: &Command, options: impl IntoIterator<Item = OsString>, log
     strace
 }
 
-/// Runs a command to its end; what it called since it began (before that the dynamic loader works, and touches nothing of ours).
+/// Runs a writer to its end; what it called since it began (before that the dynamic loader works, and touches nothing of ours).
 ///
 /// # Errors
 /// When it did not end as it should.
 pub fn calls(workspace: &Workspace, writer: &Writer) -> Result<Vec<Call>, String> {
+    trace(workspace, &writer.command(workspace), writer.input(), writer.status())
+}
+
+/// Runs a command to its end, with this exit status; what it called.
+///
+/// # Errors
+/// When it did not end as it should.
+pub fn trace(workspace: &Workspace, command: &Command, input: Option<&str>, status: i32) -> Result<Vec<Call>, String> {
     let log = workspace.path("trace");
-    let ran = workspace.finish(under(&writer.command(workspace), [], word(&log)), writer.input());
-    if ran.status() != Some(writer.status()) {
+    let ran = workspace.finish(under(command, [], word(&log)), input);
+    if ran.status() != Some(status) {
         return Err(format!("it fails without any harm\n{ran}"));
     }
     let text = std::fs::read(&log).map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use tests::install::{Bench, programs};
-use tests::{Workspace, eventually, has_tool, is_root, minutes_from_now, word};
+use tests::{Background, Workspace, eventually, has_tool, is_root, minutes_from_now, word};
 
 #[test]
 fn other_lines_stay_byte_for_byte() {
@@ -42,6 +42,38 @@ fn each_workspace_has_its_own_line() {
     assert!(text.lines().count() == 2 && text.contains("other/bin/recovery-pass' --lang zh #"), "{text}");
     bench.answer(&["--uninstall"]);
     assert_eq!(bench.text("stand-ins/crontab.text").lines().count(), 1);
+}
+
+/// The crontab is one for all workspaces: each installation writes back what it read, with its own line put in or taken out.
+#[test]
+fn installations_at_once_lose_no_line_of_each_other_or_of_a_person() {
+    let bench = Bench::new().with_small_programs();
+    let mine = "# mine\n0 4 * * * backup\n";
+    bench.put("stand-ins/crontab.text", mine);
+    let folders: Vec<String> = (0..8).map(|number| format!("ws{number}")).collect();
+    for folder in &folders {
+        fs::create_dir(bench.path(folder)).unwrap();
+    }
+    let all_at_once = |args: &[&str]| {
+        let runs = folders.iter().map(|folder| {
+            let mut command = bench.command(&bench.release.join("heartbeat-install"));
+            command.args(["--workspace", word(&bench.path(folder))]).args(args);
+            Background::start(command)
+        });
+        for run in runs.collect::<Vec<_>>() {
+            let output = run.output();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        bench.text("stand-ins/crontab.text")
+    };
+    for _ in 0..3 {
+        let text = all_at_once(&["--trigger", "cron"]);
+        assert!(text.starts_with(mine) && text.lines().count() == 2 + folders.len(), "{text}");
+        for folder in &folders {
+            assert_eq!(text.matches(&format!("/{folder}/bin/recovery-pass'")).count(), 1, "{folder}: {text}");
+        }
+        assert_eq!(all_at_once(&["--uninstall"]), mine);
+    }
 }
 
 #[test]

@@ -19,7 +19,9 @@ mod checkpointer;
 mod concurrency;
 mod controlled;
 mod errnos;
+mod installs;
 mod kill_points;
+
 mod killed_writers;
 mod malformed;
 mod mutator;
@@ -74,6 +76,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "malformed-cards", run: malformed::run, control: malformed::control },
     Layer { name: "stdin", run: stdin::run, control: stdin::control },
     Layer { name: "kill-points", run: kill_points::run, control: kill_points::control },
+    Layer { name: "installs", run: installs::run, control: installs::control },
     Layer { name: "errnos", run: errnos::run, control: errnos::control },
     Layer { name: "call-order", run: call_order::run, control: call_order::control },
     Layer { name: "odd-files", run: odd_files::run, control: odd_files::control },
