@@ -38,11 +38,9 @@ fn record(store: &Store, wanted: &Wanted, note: &Answer) -> Result<Document, Err
         unknown_steps = note.entry.apply(document, true, now);
         if let Some(name) = unknown_steps.iter().find(|name| step_place(name).is_some()) {
             let count = before.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
-            return Err(Error::usage(format!(
-                "--step: {} has no step {name}, it has {count}; see {} show {0}",
-                wanted.id,
-                command("card")
-            )));
+            let why = format!("{} has no step {name}, it has {count}; see {} show {0}", wanted.id, command("card"));
+            let of_options = wanted.entry.steps.iter().any(|step| step.name == *name);
+            return Err(if of_options { Error::usage(why) } else { Error::data(why) });
         }
         wanted.policy.apply(document)?;
         set_status(document, card.status, note, now)?;

@@ -86,6 +86,8 @@ fn a_step_with_a_name_that_nobody_can_type_is_marked_by_its_number() {
     for none in ["#5", "#0", "#99999999999999999999"] {
         workspace.run("checkpoint", &["a", "--step", none, "--message", "m"]).exits(64).complains("has no step");
     }
+    let ran = workspace.run_with("checkpoint", &["a", "-"], r##"{"steps": [{"name": "#5"}]}"##);
+    ran.exits(65).complains("a has no step #5, it has 4; see card show a");
     assert_eq!(workspace.card("a"), before);
     workspace.run("card", &["update", "a", "--step", "#1"]).ok();
     assert_eq!(workspace.card("a")["steps"][4], json!({"name": "#1", "status": "pending"}));
