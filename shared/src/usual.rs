@@ -77,9 +77,7 @@ mod tests {
         let (mut left_out, mut invalid) = (0, 0);
         let bytes = CARD.as_bytes();
         for index in 0..bytes.len() {
-            for new in
-                [&b""[..], b"\"", b"\\", b"\n", b",", b"]", b"}", b"1", b" ", b"],"]
-            {
+            for new in [&b""[..], b"\"", b"\\", b"\n", b",", b"]", b"}", b"1", b" ", b"],"] {
                 let changed = [&bytes[..index], new, &bytes[index + 1..]].concat();
                 let Ok(changed) = String::from_utf8(changed) else { continue };
                 let whole = read(&changed);

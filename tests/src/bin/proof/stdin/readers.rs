@@ -199,9 +199,9 @@ pub(super) fn is_answer(bytes: &[u8]) -> bool {
         "revision" => false,
         "phase" | "next_phase" | "reason" => is_name(value),
         "message" => value.is_string(),
-        "status" => {
-            ["running", "stalled", "needs_attention", "completed", "failed", "cancelled"].iter().any(|status| value == status)
-        }
+        "status" => ["running", "stalled", "needs_attention", "completed", "failed", "cancelled", "done", "blocked"]
+            .iter()
+            .any(|status| value == status),
         "continue" => value.is_boolean(),
         "retry_after_seconds" => value.as_f64().is_some_and(|seconds| seconds.is_finite() && seconds >= 0.0),
         "artifacts" | "context" | "metadata" => value.is_object(),
