@@ -1,8 +1,9 @@
 //! The plan of an installation.
 //!
 //! Order: the folders → the manifest, naming everything that will be there and everything that is still to go → files →
-//! texts → triggers → what is not wanted any more goes → what OpenClaw is told of the plugin → the manifest as it is to stay. So a run that is cut leaves nothing
-//! that the manifest does not name, a trigger only ever calls what is there, and an old one goes after the new one came.
+//! texts → triggers → what is not wanted any more goes → what OpenClaw is told of the plugin → the manifest as it is to
+//! stay. So a run that is cut leaves nothing that the manifest does not name, a trigger only ever calls what is there, and an old
+//! one goes after the new one came.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

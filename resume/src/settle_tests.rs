@@ -1,5 +1,7 @@
 //! Settling over its whole table: what the end of an attempt leaves in the card, and what is said about it.
 
+use nix::unistd::Pid;
+
 use super::*;
 use shared::entry::{Entry, Step};
 

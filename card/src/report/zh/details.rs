@@ -179,6 +179,7 @@ mod tests {
             include_str!("../../../../shared/src/adapter.rs"),
             include_str!("../../../../shared/src/verified.rs"),
             include_str!("../../../../resume/src/settle.rs"),
+            include_str!("../../../../resume/src/settle/told.rs"),
             include_str!("../../../../resume/src/last_look.rs"),
         ];
         // What is a command is the same in every language.

@@ -94,8 +94,11 @@ impl StandIn {
         Ok(list)
     }
 
+    /// Whole or not at all, as OpenClaw does it.
     fn save(&self, list: &Value) -> io::Result<()> {
-        fs::write(self.folder.join("jobs.json"), list["jobs"].to_string())
+        let new = self.folder.join(format!("jobs.json.{}", std::process::id()));
+        fs::write(&new, list["jobs"].to_string())?;
+        fs::rename(new, self.folder.join("jobs.json"))
     }
 
     fn add(&self, options: &[&str]) -> io::Result<(String, u8)> {
