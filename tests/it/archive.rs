@@ -312,9 +312,22 @@ fn what_is_in_both_places_is_put_together_or_refused() {
     fs::write(workspace.card_path("a.json"), &card).unwrap();
     let line = "{\"at\":\"2026-01-01T00:00:00Z\",\"revision\":9,\"event\":\"x\"}\n";
     fs::write(workspace.card_path("history/a.jsonl"), line).unwrap();
-    assert_eq!(workspace.run("card", &["log", "a"]).ok().stdout(), log.clone() + line);
+    let whole = log + line;
+    assert_eq!(workspace.run("card", &["log", "a"]).ok().stdout(), whole);
     workspace.run("card", &["archive", "a"]).ok();
-    assert_eq!(workspace.run("card", &["log", "a"]).ok().stdout(), log + line);
+    assert_eq!(workspace.run("card", &["log", "a"]).ok().stdout(), whole);
+    // One file under both names, which is how a file system's own log may bring a rename back.
+    for (filed, live) in [("archive/a.json", "a.json"), ("archive/history/a.jsonl", "history/a.jsonl")] {
+        fs::hard_link(workspace.card_path(filed), workspace.card_path(live)).unwrap();
+    }
+    fs::create_dir(workspace.card_path("logs/a")).unwrap();
+    fs::hard_link(workspace.card_path("archive/logs/a/1.out"), workspace.card_path("logs/a/1.out")).unwrap();
+    assert_eq!(workspace.run("card", &["archive", "a"]).ok().one()["archived"], 1);
+    for left in ["a.json", "history/a.jsonl", "logs/a"] {
+        assert!(!workspace.card_path(left).exists(), "{left}");
+    }
+    assert_eq!(fs::read(workspace.card_path("archive/a.json")).unwrap(), card);
+    assert_eq!(workspace.run("card", &["log", "a"]).ok().stdout(), whole);
     // Another card of that name is never replaced.
     let mut other: Value = serde_json::from_slice(&card).unwrap();
     other["title"] = json!("y");

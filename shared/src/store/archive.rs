@@ -16,6 +16,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{Held, Store, make_folder};
@@ -142,7 +143,7 @@ impl Held<'_> {
         self.file_history().map_err(|error| failed("its history", &error))?;
         // Of a writer that was killed. Nobody would ever come across it again.
         drop(fs::remove_file(folder.join(format!("{name}.tmp"))));
-        fs::rename(&from, &to).map_err(|error| failed("rename", &error))?;
+        move_over(&from, &to).map_err(|error| failed("rename", &error))?;
         let durable = sync_folder(&archive).and_then(|()| sync_folder(folder));
         durable.map_err(|error| Error::io(format!("{id} is filed away: {}", ReplaceError::DurabilityUnknown(error))))
     }
@@ -180,7 +181,7 @@ impl Held<'_> {
         }
         // Both are there after a power cut, or when somebody brought back a part by hand.
         for name in names(&open_folder(&from)?)? {
-            fs::rename(from.join(&name), to.join(&name))?;
+            move_over(&from.join(&name), &to.join(&name))?;
         }
         sync_folder(&to)?;
         fs::remove_dir(&from)?;
@@ -219,6 +220,13 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     to.parent().map_or(Ok(()), sync_folder)?;
     from.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Renames a file over what is there. A rename does nothing when both are names of one file, which is how a file system's own log
+/// may bring back a rename that the power cut.
+fn move_over(from: &Path, to: &Path) -> io::Result<()> {
+    let file = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    if file(from)? == file(to).unwrap_or_default() { fs::remove_file(from) } else { fs::rename(from, to) }
 }
 
 fn is_there(path: &Path) -> io::Result<bool> {

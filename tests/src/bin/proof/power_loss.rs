@@ -4,9 +4,10 @@
 //! system has just made everything durable. So the file system lies on a disk of our own
 //! (`disk.rs`) that notes every write and every cache flush. Each answer is noted, outside, with
 //! the position of that log when it was read. After the run the medium is built as it was at 60
-//! moments, half of them right after an answer, a quarter right before a flush: every write that was flushed, and of those since
-//! then, block by block, none or some. What sat in the page cache only is missing. Each is
-//! mounted, so that the file system repairs itself, and looked at.
+//! moments, half of them right after an answer (of a checkpoint, or of what files tasks away), a
+//! quarter right before a flush: every write that was flushed, and of those since then, block by
+//! block, none or some. What sat in the page cache only is missing. Each is mounted, so that the
+//! file system repairs itself, and looked at.
 //!
 //! That this loses what is not synced is shown by the controls, which leave out one fsync each.
 
@@ -24,8 +25,10 @@ use crate::random::Random;
 use crate::{Context, Outcome, Passed};
 
 mod disk;
+mod filing;
 
 use disk::{Asked, BLOCK, Disk};
+use filing::Said;
 
 /// How often the power is cut.
 const CUTS: usize = 60;
@@ -36,12 +39,15 @@ const COMMANDS: usize = 150;
 /// Shared by the writers.
 const CARDS: usize = 6;
 
+/// The control of what is filed away.
+const FILING: &str = "filing";
+
 /// A file system, and how it is made.
 struct Kind {
     name: &'static str,
     bytes: usize,
     make: &'static [&'static str],
-    /// Fsyncs that are not left out without a loss there.
+    /// Fsyncs of a checkpoint that are not left out without a loss there, and `filing`, which is done by a mere rename.
     controls: &'static [&'static str],
 }
 
@@ -50,17 +56,17 @@ const EXT4: Kind = Kind {
     name: "ext4",
     bytes: 48 << 20,
     make: &["mkfs.ext4", "-q", "-F", "-J", "size=4", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
-    controls: &["fsync", "folder-fsync"],
+    controls: &["fsync", "folder-fsync", FILING],
 };
 const BTRFS: Kind = Kind {
     name: "btrfs",
     bytes: 128 << 20,
     make: &["mkfs.btrfs", "-q", "-f", "-K", "-m", "single", "-d", "single"],
-    controls: &["fsync", "folder-fsync", "file-fsync"],
+    controls: &["fsync", "folder-fsync", "file-fsync", FILING],
 };
 
 pub(crate) fn ext4(context: &Context) -> Outcome {
-    survives(context, &EXT4, Checkpointer::Real)
+    survives(context, &EXT4, None)
 }
 
 pub(crate) fn ext4_control(context: &Context) -> Outcome {
@@ -68,7 +74,7 @@ pub(crate) fn ext4_control(context: &Context) -> Outcome {
 }
 
 pub(crate) fn btrfs(context: &Context) -> Outcome {
-    survives(context, &BTRFS, Checkpointer::Real)
+    survives(context, &BTRFS, None)
 }
 
 pub(crate) fn btrfs_control(context: &Context) -> Outcome {
@@ -78,7 +84,7 @@ pub(crate) fn btrfs_control(context: &Context) -> Outcome {
 fn control(context: &Context, kind: &Kind) -> Outcome {
     let mut noticed = Vec::new();
     for broken in kind.controls {
-        match survives(context, kind, Checkpointer::Broken(broken)) {
+        match survives(context, kind, Some(broken)) {
             Ok(Passed::Done(what)) => return Err(format!("without {broken} nothing was lost: {what}")),
             Ok(skipped) => return Ok(skipped),
             Err(what) => noticed.push(format!("without {broken}: {what}")),
@@ -96,7 +102,7 @@ struct Answer {
     message: Option<String>,
 }
 
-fn survives(context: &Context, kind: &Kind, checkpointer: Checkpointer) -> Outcome {
+fn survives(context: &Context, kind: &Kind, broken: Option<&'static str>) -> Outcome {
     if !nix::unistd::Uid::effective().is_root() {
         return Ok(Passed::Skipped("it needs root".to_owned()));
     }
@@ -116,16 +122,29 @@ fn survives(context: &Context, kind: &Kind, checkpointer: Checkpointer) -> Outco
         Err(why) => return Ok(Passed::Skipped(why)),
     };
     let begin = disk.position();
-    let answers = write(context, &disk, &live.0, checkpointer);
+    // A control is of one thing: the fsyncs of others would make good what is left out.
+    let (answers, said) = std::thread::scope(|scope| {
+        let writes = scope.spawn(|| match broken {
+            Some(FILING) => Vec::new(),
+            broken => write(context, &disk, &live.0, broken.map_or(Checkpointer::Real, Checkpointer::Broken)),
+        });
+        let said = match broken {
+            None | Some(FILING) => filing::work(&disk, &live.0, broken.is_some()),
+            Some(_) => Vec::new(),
+        };
+        (writes.join().expect("no panic"), said)
+    });
     let end = disk.position();
     drop(live);
     let log = disk.end();
 
     let mut random = Random::new(context.seed, 0);
     let flushes: Vec<usize> = (begin..end).filter(|at| matches!(log[*at], Asked::Flush)).collect();
+    let spoken: [Vec<usize>; 2] =
+        [answers.iter().map(|answer| answer.position).collect(), said.iter().map(|said| said.position).collect()];
     let mut cuts: Vec<usize> = (0..CUTS)
         .map(|cut| match cut % 4 {
-            0 | 1 => answers[random.below(answers.len())].position,
+            half @ (0 | 1) if !spoken[half].is_empty() => spoken[half][random.below(spoken[half].len())],
             2 if !flushes.is_empty() => flushes[random.below(flushes.len())],
             _ => begin + random.below(end + 1 - begin),
         })
@@ -147,15 +166,17 @@ fn survives(context: &Context, kind: &Kind, checkpointer: Checkpointer) -> Outco
         write_sparse(&scratch.path("medium"), &image);
         let before: Vec<&Answer> = answers.iter().filter(|answer| answer.position <= cut).collect();
         let mounted = Mounted::on(&scratch.path("medium"), &scratch.path("cut"), kind);
-        let found = mounted.and_then(|mounted| check(&mounted.0, &before));
+        let told: Vec<&Said> = said.iter().filter(|said| said.position <= cut).collect();
+        let found = mounted.and_then(|mounted| check(&mounted.0, &before).and_then(|()| filing::check(&mounted.0, &told)));
         found.map_err(|what| {
             format!("cut {} of {CUTS}, after {cut} of {end} requests: {what} (--seed {})", number + 1, context.seed)
         })?;
     }
     Ok(Passed::Done(format!(
-        "{CUTS} power cuts of {} in {} answers, {lost} blocks lost from the disk's cache",
+        "{CUTS} power cuts of {} in {} answers and while {} tasks were filed away, {lost} blocks lost from the disk's cache",
         kind.name,
-        answers.len()
+        answers.len(),
+        filing::TASKS
     )))
 }
 
