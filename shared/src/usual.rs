@@ -3,14 +3,27 @@
 //! A pass reads every card, and a general reader of JSON takes most of its time for these. Here they are recognised byte by byte
 //! and left out; whatever is in the slightest unusual is left to the general reader, which decides alone what is valid.
 
+use memchr::memmem;
+
 use crate::time::usual;
 
 /// Within a JSON text there is no newline in a string: this stands between values.
 const OPENING: &str = "\n  \"checkpoints\": [";
 
+/// What ends a string or is none of its plain characters.
+const ENDS: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        ends[byte] = byte < 0x20 || byte == b'"' as usize || byte == b'\\' as usize;
+        byte += 1;
+    }
+    ends
+};
+
 /// The card's text with an empty array in place of its checkpoints, if these are as they are written here.
 pub(crate) fn without_checkpoints(text: &str) -> Option<String> {
-    let start = text.find(OPENING)? + OPENING.len();
+    let start = memmem::find(text.as_bytes(), OPENING.as_bytes())? + OPENING.len();
     let length = text.len() - start - after_items(&text.as_bytes()[start..])?.len();
     Some([&text[..start], &text[start + length..]].concat())
 }
@@ -31,7 +44,7 @@ fn after_items(mut text: &[u8]) -> Option<&[u8]> {
 
 /// What comes after a string without escapes, from behind its closing quote on.
 fn after_string(text: &[u8]) -> Option<&[u8]> {
-    let end = text.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))?;
+    let end = text.iter().position(|byte| ENDS[usize::from(*byte)])?;
     text[end..].strip_prefix(b"\"")
 }
 

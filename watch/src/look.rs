@@ -18,7 +18,7 @@ use shared::document::Document;
 use shared::exit::Error;
 use shared::facts::Observer;
 use shared::id::TaskId;
-use shared::listing::{Entry, Listing};
+use shared::listing::{Entry, Listing, separate_open_files};
 use shared::store::{LoadError, Store};
 use shared::time::Timestamp;
 use shared::verdict::{Facts, Request, Verdict};
@@ -26,7 +26,7 @@ use shared::verdict::{Facts, Request, Verdict};
 /// Cards that are handed to a thread at once.
 const CHUNK: usize = 256;
 /// In a smaller folder further threads cost more than they bring.
-const CARDS_FOR_THREADS: usize = 2048;
+const CARDS_FOR_THREADS: usize = 512;
 /// More than these wait for the same disk.
 const THREADS_MAX: usize = 4;
 
@@ -147,6 +147,7 @@ impl Looker<'_> {
     }
 
     fn work(&self, sender: &SyncSender<(usize, Chunk)>, next: &AtomicUsize, satisfied: &AtomicBool) {
+        separate_open_files();
         let mut buffer = Vec::new();
         while !satisfied.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use tests::{Workspace, minutes_from_now, programs, root, word};
@@ -93,8 +94,9 @@ fn archived(out: &mut dyn Write) -> io::Result<()> {
     row(out, &rivals[1].name, costs[1], Some(costs[0]))
 }
 
-/// Cards of two to three kilobytes, as real tasks leave them.
+/// Cards of two to three kilobytes, as real tasks leave them, in a folder of the mode that the programs make it with.
 pub(crate) fn fill(folder: &Path, count: usize) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
     // Whole seconds, as cards have them.
     let time = |minutes: i64| format!("{}Z", &minutes_from_now(minutes)[..19]);
     let (now, silent) = (time(-1), time(-45));
