@@ -1,21 +1,23 @@
 //! When a refused model may be called again, as its error tells: an absolute time, so that it stays
 //! the same however late, and however often, the text is read.
 //!
-//! Understood: `retry-after: 30`, "try again in 6m0s", "resets in 3 hours", "请在 30 秒后重试", RFC
-//! 3339, seconds or milliseconds since 1970, "try again at 3:45 PM", "at Dec 1st, 2026 15:00". A
-//! time without an offset is read as UTC, as everywhere in these programs.
+//! Understood: `retry-after: 30`, "try again in 6m0s", "resets in 3 hours", "请在 1 分 30 秒后重试",
+//! "请于 15:30 后重试", RFC 3339, seconds or milliseconds since 1970, "try again at 3:45 PM", "at Dec
+//! 1st, 2026 15:00", the dates of HTTP. A time without an offset is read as UTC, as everywhere in
+//! these programs. A connection that was reset, and a wait that is over, announce nothing.
 
 use shared::answer::RETRY_AFTER_SECONDS_MAX;
 use shared::time::Timestamp;
 
 /// What announces a time.
-const CUES: [&str; 13] = [
+const CUES: [&str; 14] = [
     "retry-after",
     "retry_after",
     "retry after",
     "try again",
     "retry in",
     "retry at",
+    "retrydelay",
     "reset",
     "wait",
     "available again",
@@ -33,9 +35,13 @@ const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "au
 pub(super) fn reset(error: &str, ended_at: Timestamp) -> Option<Timestamp> {
     let text = error.to_lowercase();
     let latest = ended_at.plus_seconds(RETRY_AFTER_SECONDS_MAX);
-    let found = instant(&text, ended_at).or_else(|| chinese_span(&text, ended_at)).or_else(|| {
-        CUES.iter().flat_map(|cue| text.match_indices(cue)).find_map(|(at, cue)| behind_cue(&text[at..], cue, ended_at))
-    })?;
+    let found = instant(&text.replace(" at ", " "), ended_at)
+        .or_else(|| chinese_span(&text).map(|seconds| ended_at.plus_seconds(seconds)))
+        .or_else(|| chinese_clock(&text, ended_at))
+        .or_else(|| {
+            let cues = CUES.iter().flat_map(|cue| text.match_indices(cue)).filter(|(at, cue)| announces(&text, *at, cue));
+            cues.into_iter().find_map(|(at, cue)| behind_cue(&text[at..], cue, ended_at))
+        })?;
     (found > ended_at).then_some(found.min(latest))
 }
 
@@ -62,33 +68,76 @@ fn instant(text: &str, ended_at: Timestamp) -> Option<Timestamp> {
     dates.chain(counts).find(ahead)
 }
 
-/// "30 秒后": the number stands before the unit, and "after" behind it.
-fn chinese_span(text: &str, ended_at: Timestamp) -> Option<Timestamp> {
-    const UNITS: [(&str, f64); 7] =
-        [("毫秒", 0.001), ("秒钟", 1.0), ("秒", 1.0), ("分钟", 60.0), ("个小时", 3600.0), ("小时", 3600.0), ("天", 86_400.0)];
-    text.match_indices('后').find_map(|(at, _)| {
-        let before = text[..at].trim_end_matches(['之', '以', ' ']);
-        let (unit, seconds) = UNITS.into_iter().find(|(unit, _)| before.ends_with(unit))?;
-        let before = before[..before.len() - unit.len()].trim_end();
-        let start = before.rfind(|c: char| !(c.is_ascii_digit() || c == '.')).map_or(0, |at| at + char_at(before, at));
-        let number: f64 = before[start..].parse().ok()?;
-        Some(ended_at.plus_seconds(number * seconds))
-    })
+/// Not "connection reset by peer", "waiting 600 seconds".
+fn announces(text: &str, at: usize, cue: &str) -> bool {
+    let after = &text[at + cue.len()..];
+    match cue {
+        "wait" => !after.starts_with(|c: char| c.is_ascii_alphabetic()),
+        "reset" => {
+            let before = text[..at].trim_end();
+            let of_connection =
+                ["connection", "econn", "stream", "socket", "was", "been"].iter().any(|word| before.ends_with(word));
+            !of_connection && !after.starts_with(" by peer")
+        }
+        _ => true,
+    }
 }
 
-fn char_at(text: &str, at: usize) -> usize {
-    text[at..].chars().next().map_or(1, char::len_utf8)
+/// "1 分 30 秒后", "等待 60 秒": the numbers stand before their units, and "after" behind them.
+fn chinese_span(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 8] = [
+        ("毫秒", 0.001),
+        ("秒钟", 1.0),
+        ("秒", 1.0),
+        ("分钟", 60.0),
+        ("分", 60.0),
+        ("个小时", 3600.0),
+        ("小时", 3600.0),
+        ("天", 86_400.0),
+    ];
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let waits = rest[..start].trim_end().ends_with('等') || rest[..start].trim_end().ends_with("等待");
+        rest = &rest[start..];
+        let mut seconds = None;
+        while rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+            let number = rest[..end].parse::<f64>();
+            rest = rest[end..].trim_start();
+            let (Ok(number), Some((unit, length))) = (number, UNITS.into_iter().find(|(unit, _)| rest.starts_with(unit))) else {
+                seconds = None;
+                break;
+            };
+            seconds = Some(seconds.unwrap_or(0.0) + number * length);
+            rest = rest[unit.len()..].trim_start();
+        }
+        if seconds.is_some() && (waits || rest.trim_start_matches(['之', '以', ' ']).starts_with('后')) {
+            return seconds;
+        }
+    }
+    None
+}
+
+/// "请于 15:30 后重试": the time stands before what it is told for.
+fn chinese_clock(text: &str, ended_at: Timestamp) -> Option<Timestamp> {
+    const AIMS: [&str; 5] = ["重试", "再试", "恢复", "重置", "解除"];
+    let aim = AIMS.iter().filter_map(|aim| text.find(aim)).max()?;
+    let before = &text[..aim];
+    let at = before.rfind(['于', '在'])?;
+    clock_time(before[at..].trim_start_matches(['于', '在']).trim_end_matches(['后', '之', '以', ' ']), ended_at)
 }
 
 fn behind_cue(text: &str, cue: &str, ended_at: Timestamp) -> Option<Timestamp> {
     let rest = &text[cue.len()..];
     let end = rest.char_indices().nth(REACH_CHARS).map_or(rest.len(), |(at, _)| at);
     let rest = &rest[..end];
-    // `retry_after_ms: 2000` has the unit in its name, and a header has seconds without one.
+    // `retry_after_ms: 2000` and `resets_in_seconds: 90` have the unit in their names, and a header has seconds without one.
     let header = matches!(cue, "retry-after" | "retry_after" | "retry after");
-    let (rest, bare_unit) = match rest.strip_prefix("_ms").or_else(|| rest.strip_prefix("-ms")) {
-        Some(rest) => (rest, Some(0.001)),
-        None => (rest, header.then_some(1.0)),
+    let name_end = rest.find(|c: char| !(c.is_ascii_alphabetic() || "-_".contains(c))).unwrap_or(rest.len());
+    let bare_unit = match rest[..name_end].rsplit(['-', '_']).next() {
+        Some("ms" | "milliseconds") => Some(0.001),
+        Some("seconds") => Some(1.0),
+        _ => header.then_some(1.0),
     };
     clock_time(rest, ended_at).or_else(|| span(rest, bare_unit).map(|seconds| ended_at.plus_seconds(seconds)))
 }
@@ -124,19 +173,25 @@ fn clock_time(text: &str, ended_at: Timestamp) -> Option<Timestamp> {
     let words: Vec<&str> = text.split([' ', ',', '(', ')']).filter(|word| !word.is_empty()).collect();
     let (index, minutes) = words.iter().enumerate().find_map(|(index, word)| {
         let half = words.get(index + 1).copied().unwrap_or_default();
-        minutes_of_day(word.trim_end_matches('.'), half.trim_end_matches('.')).map(|minutes| (index, minutes))
+        minutes_of_day(word.trim_end_matches('.'), &half.replace('.', "")).map(|minutes| (index, minutes))
     })?;
     let now = ended_at.to_string();
     let of_day = |day: &str| Timestamp::parse(&format!("{day}T{:02}:{:02}:00Z", minutes / 60, minutes % 60)).ok().map(|(at, _)| at);
     let month = words[..index].iter().position(|word| MONTHS.iter().any(|month| word.starts_with(month)));
     let Some(place) = month else {
         let today = of_day(&now[..10])?;
-        return Some(if today > ended_at { today } else { today.plus_seconds(86_400.0) });
+        let is_today = today > ended_at && !words[..index].contains(&"tomorrow");
+        return Some(if is_today { today } else { today.plus_seconds(86_400.0) });
     };
     let number = MONTHS.iter().position(|month| words[place].starts_with(month))? + 1;
     let digits = |word: &&str| word.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
-    let day = words[place + 1..index].first().and_then(digits)?;
-    let year = words[place + 1..index].get(1).and_then(digits).map_or_else(|| now[..4].to_owned(), |year| year.to_string());
+    let mut behind = words[place + 1..index].iter().filter_map(digits).peekable();
+    // "30 nov 2026", "nov 30, 2026"
+    let day = match behind.next_if(|number| *number <= 31) {
+        Some(day) => day,
+        None => words[..place].last().and_then(digits)?,
+    };
+    let year = behind.next().map_or_else(|| now[..4].to_owned(), |year| year.to_string());
     of_day(&format!("{year}-{number:02}-{day:02}"))
 }
 
@@ -194,6 +249,17 @@ mod tests {
             ("请求过于频繁，请在 30 秒后重试", "2026-11-30T14:00:30Z"),
             ("已达上限，2小时后恢复", "2026-11-30T16:00:00Z"),
             ("retry after 90 days", "2026-12-07T14:00:00Z"),
+            ("Retry-After: Mon, 30 Nov 2026 14:05:00 GMT", "2026-11-30T14:05:00Z"),
+            ("You will regain access on 2026-12-01 at 00:00 UTC", "2026-12-01T00:00:00Z"),
+            ("{\"resets_in_seconds\":13872}", "2026-11-30T17:51:12Z"),
+            ("{\"retryDelay\":\"34s\"}", "2026-11-30T14:00:34Z"),
+            ("try again at 3:45 p.m.", "2026-11-30T15:45:00Z"),
+            ("limit resets tomorrow at 15:00", "2026-12-01T15:00:00Z"),
+            ("1小时30分钟后重试", "2026-11-30T15:30:00Z"),
+            ("请在 1 分 30 秒后重试", "2026-11-30T14:01:30Z"),
+            ("请等待60秒再试", "2026-11-30T14:01:00Z"),
+            ("请于 15:30 后重试", "2026-11-30T15:30:00Z"),
+            ("额度将在 2026-12-01 02:03:04 重置", "2026-12-01T02:03:04Z"),
         ] {
             let found = reset(text, ended_at).map(|at| at.to_string());
             assert_eq!(found.as_deref(), Some(expected), "{text}");
@@ -204,6 +270,11 @@ mod tests {
             "500 fake upstream exploded",
             "try again later (request 20261130)",
             "at 2026-11-30T13:59:00Z: overloaded",
+            "read ECONNRESET at 13:59:58",
+            "Connection reset by peer (13:59:58 UTC)",
+            "the connection was reset after 300 seconds",
+            "Request timed out after waiting 600 seconds",
+            "请求超时，已等了很久",
             "",
         ] {
             assert_eq!(reset(text, ended_at), None, "{text}");
