@@ -10,8 +10,11 @@
 //! may have stopped it between two calls                    ignore
 //! the last tool call failed, and no later one went well
 //!   nothing was said after it, or that it failed            tool_failure
-//!   a question, a long answer, words that fit both          tool_failure with an open card, else ignore
-//!   it is said to be done all the same                      ignore
+//!   a question, a long answer, a failure that may be what
+//!   was to be found out                                     tool_failure with an open card, else ignore
+//!   something else: with an exit status that proves nothing ignore; thrown, with an open card: tool_failure
+//!   it is said to be done all the same, or that something
+//!   is not there, which is what a search finds out          ignore
 //! it stopped by itself
 //!   a next step is announced, nothing was called            non_action with an open card, else finished
 //!   a question, work that is left, cut off                  ignore with an open card, else finished
@@ -23,9 +26,12 @@
 //! finds nothing exits with 1), and whatever is in doubt is left alone. An open card of the session
 //! says that a task is under way, which settles most doubts.
 
+use shared::time::Timestamp;
+
 use super::errors;
 use super::phrases::{self, Intent, Phrases};
 use super::record::{Run, State};
+use super::reset::reset;
 
 /// Longer texts are answers, whatever they contain. In characters.
 const ANSWER_CHARS_MIN: usize = 600;
@@ -97,7 +103,8 @@ pub(super) fn classify(run: &Run, phrases: &Phrases, open_card: bool) -> Class {
         return Class::Ignore(Why::Unsure);
     }
     if run.last_tool.as_ref().is_some_and(super::record::Tool::failed) {
-        return tool_failure(&run.final_text, open_card);
+        let thrown = run.last_tool.as_ref().is_some_and(|tool| !tool.error.is_empty());
+        return tool_failure(&run.final_text, thrown, open_card);
     }
     let well = run.success == Some(true) && is_stop(&run.stop_reason);
     match run.state {
@@ -129,13 +136,14 @@ fn model_failure(run: &Run) -> Option<Class> {
     if !failed && (run.success != Some(false) || run.error.is_empty()) {
         return None;
     }
-    if errors::is_permanent(&run.error) {
+    let tells_when = reset(&run.error, run.ended_at.unwrap_or(Timestamp::from_unix_ms(0))).is_some();
+    if errors::is_permanent(&run.error, tells_when) {
         return interrupted(Reason::PermanentError);
     }
     interrupted(if errors::tells_of_timeout(&run.error) { Reason::LlmTimeout } else { Reason::LlmError })
 }
 
-fn tool_failure(text: &str, open_card: bool) -> Class {
+fn tool_failure(text: &str, thrown: bool, open_card: bool) -> Class {
     let failure = Class::Interrupted(Reason::ToolFailure);
     let unsure = Class::Ignore(Why::Unsure);
     let text = phrases::plain(text);
@@ -153,9 +161,9 @@ fn tool_failure(text: &str, open_card: bool) -> Class {
                 unsure
             }
         }
-        () if phrases::claims_success(&text) => unsure,
-        () if open_card => failure,
-        () if admitted && !phrases::asks(&text) => failure,
+        () if phrases::claims_success(&text) || phrases::reports_absence(&text) && !phrases::admits_own_failure(&text) => unsure,
+        () if open_card && (thrown || phrases::admits_failure(&text)) => failure,
+        () if phrases::admits_own_failure(end) && !phrases::asks(&text) => failure,
         () => unsure,
     }
 }

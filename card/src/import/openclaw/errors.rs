@@ -7,7 +7,7 @@ const PERMANENT_STATUSES: [(&str, &str); 4] =
 /// What stands right before an HTTP status.
 const STATUS_MARKS: [&str; 8] = ["http", "http/1.1", "http/2", "status", "code", "error", "status_code", "状态码"];
 
-const PERMANENT: [&str; 44] = [
+const PERMANENT: [&str; 47] = [
     "unauthorized",
     "invalid api key",
     "incorrect api key",
@@ -24,13 +24,10 @@ const PERMANENT: [&str; 44] = [
     "model not found",
     "unknown model",
     "no such model",
-    "insufficient_quota",
     "insufficient quota",
     "insufficient balance",
     "insufficient credit",
-    "exceeded your current quota",
     "credit balance is too low",
-    "billing",
     "payment required",
     "context length",
     "context_length",
@@ -43,7 +40,6 @@ const PERMANENT: [&str; 44] = [
     "余额不足",
     "账户欠费",
     "欠费",
-    "额度已用完",
     "密钥无效",
     "鉴权失败",
     "认证失败",
@@ -52,12 +48,22 @@ const PERMANENT: [&str; 44] = [
     "模型不存在",
     "上下文长度",
     "上下文过长",
+    "api key not valid",
+    "invalid authentication",
+    "context limit",
+    "maximum number of tokens",
+    "令牌无效",
+    "令牌已过期",
+    "超出最大长度",
 ];
+
+/// Used up: for ever, unless the same text tells when there is more.
+const QUOTA: [&str; 5] = ["insufficient_quota", "exceeded your current quota", "quota exceeded", "billing", "额度已用完"];
 
 const TIMEOUT: [&str; 9] =
     ["timed out", "timeout", "time-out", "time out", "etimedout", "deadline exceeded", "took too long", "超时", "响应时间过长"];
 
-const ABORT: [&str; 12] = [
+const ABORT: [&str; 20] = [
     "was aborted",
     "aborterror",
     "aborted by",
@@ -70,12 +76,21 @@ const ABORT: [&str; 12] = [
     "用户中止",
     "用户停止",
     "手动停止",
+    "was cancelled",
+    "was canceled",
+    "operation cancelled",
+    "operation canceled",
+    "context canceled",
+    "已取消",
+    "被取消",
+    "被中止",
 ];
 
-/// Whether trying again is of no use before a person did something.
-pub(super) fn is_permanent(error: &str) -> bool {
+/// Whether trying again is of no use before a person did something. `tells_when`: it tells when trying again is of use.
+pub(super) fn is_permanent(error: &str, tells_when: bool) -> bool {
     let text = error.to_lowercase();
     PERMANENT.iter().any(|phrase| text.contains(phrase))
+        || !tells_when && QUOTA.iter().any(|phrase| text.contains(phrase))
         || PERMANENT_STATUSES.iter().any(|(status, word)| tells_of_status(&text, status, word))
 }
 
@@ -121,7 +136,7 @@ mod tests {
             "(402) Payment required",
             "错误：状态码 401",
         ] {
-            assert!(is_permanent(permanent), "{permanent}");
+            assert!(is_permanent(permanent, false), "{permanent}");
         }
         for passing in [
             "500 fake upstream exploded",
@@ -132,7 +147,7 @@ mod tests {
             "version 4.04.401",
             "429",
         ] {
-            assert!(!is_permanent(passing), "{passing}");
+            assert!(!is_permanent(passing, false), "{passing}");
         }
     }
 
