@@ -195,6 +195,50 @@ fn a_gateway_that_stops_tells_what_is_known_and_a_session_left_behind_nothing() 
     }
 }
 
+/// Else a session whose newer run ended well would be told to go on, because the older one is told later.
+#[test]
+fn a_failure_is_not_told_when_somebody_went_on_with_the_session() {
+    if !has_node() {
+        return;
+    }
+    let workspace = Workspace::new();
+    let folder = place(&workspace);
+    let ends = |name: &str| -> Vec<Value> {
+        let text = std::fs::read_to_string(fixture(&format!("events/{name}.jsonl"))).unwrap();
+        let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        events.into_iter().filter(|event| event["hook"] != "session_end").collect()
+    };
+    let failed = ends("model-timeout");
+    let (session, ended_at) = (&failed[0]["ctx"], failed.iter().map(|event| event["at"].as_i64().unwrap()).max().unwrap());
+    for (trigger, key, told_of) in [
+        ("user", "agent:main:hang", vec!["run-2"]),
+        ("heartbeat", "agent:main:hang", vec!["run-1"]),
+        ("user", "agent:main:other", vec!["run-2", "run-1"]),
+    ] {
+        let mut newer = ends("words-without-action");
+        let begun_at = newer.iter().map(|event| event["at"].as_i64().unwrap()).min().unwrap();
+        for event in &mut newer {
+            event["at"] = json!(event["at"].as_i64().unwrap() - begun_at + ended_at + 5_000);
+            event["event"]["runId"] = json!("run-2");
+            let id = if key == "agent:main:hang" { session["sessionId"].clone() } else { json!("another") };
+            for place in ["event", "ctx"] {
+                for (name, value) in
+                    [("sessionId", &id), ("sessionKey", &json!(key)), ("trigger", &json!(trigger)), ("runId", &json!("run-2"))]
+                {
+                    if event[place].get(name).is_some() {
+                        event[place][name] = value.clone();
+                    }
+                }
+            }
+        }
+        let lines: Vec<String> = failed.iter().chain(&newer).map(Value::to_string).collect();
+        std::fs::write(workspace.path("both.jsonl"), lines.join("\n")).unwrap();
+        let ran = replay(&workspace, &folder, &[], &json!({"events": [workspace.path("both.jsonl")]}));
+        let told: Vec<Value> = ran.ok().is_quiet().json().iter().map(|told| told["record"]["run_id"].clone()).collect();
+        assert_eq!(told, told_of, "{trigger} {key}");
+    }
+}
+
 #[test]
 fn a_failure_waits_out_the_internal_retries_and_a_good_end_only_a_moment() {
     if !has_node() {

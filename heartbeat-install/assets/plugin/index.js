@@ -10,7 +10,8 @@
 // Quiet means that no hook told anything more of the run. After a good end that
 // takes moments (llm_output comes behind agent_end). After a failure OpenClaw may
 // still be retrying by itself, with pauses of up to half a minute and an
-// agent_end for each: only when it has given up is there something to do.
+// agent_end for each: only when it has given up is there something to do. When
+// somebody went on with the session meanwhile, it is that run's end that counts.
 //
 // register() runs again on each reload, and old hooks may stay alive: what is
 // known of runs is kept outside, one for the process, and each event is taken
@@ -72,7 +73,7 @@ function onEvent(hook, event, ctx) {
   if (typeof runId !== "string" || runId === "") return;
   let run = shared.runs.get(runId);
   if (run === undefined) {
-    run = newRun(runId);
+    run = { ...newRun(runId), begunAtMs: Date.now() };
     shared.runs.set(runId, run);
     forgetOldest();
   }
@@ -93,7 +94,17 @@ function wait(run) {
 function end(run) {
   clearTimeout(run.timer);
   run.told = true;
-  shared.tell?.(run);
+  if (endedWell(run) || !wentOn(run)) shared.tell?.(run);
+}
+
+// A heartbeat goes on with nothing.
+function wentOn(run) {
+  const later = (other) => other.begunAtMs > run.endedAtMs && other.trigger !== "heartbeat";
+  return [...shared.runs.values()].some((other) => later(other) && isOf(other, run.sessionId, run.sessionKey));
+}
+
+function isOf(run, sessionId, sessionKey) {
+  return sessionId !== undefined && run.sessionId !== undefined ? run.sessionId === sessionId : run.sessionKey === sessionKey;
 }
 
 // A session that is left behind takes its runs with it; when the Gateway stops,
@@ -102,8 +113,7 @@ function onSessionEnd(event, ctx) {
   const key = event?.sessionKey ?? ctx?.sessionKey;
   const id = event?.sessionId ?? ctx?.sessionId;
   for (const run of shared.runs.values()) {
-    const ours = id !== undefined && run.sessionId !== undefined ? run.sessionId === id : run.sessionKey === key;
-    if (!ours || run.ended === null || run.told) continue;
+    if (!isOf(run, id, key) || run.ended === null || run.told) continue;
     if (event?.reason === "shutdown") end(run);
     else if (LEFT_BEHIND.has(event?.reason)) {
       clearTimeout(run.timer);
