@@ -115,6 +115,13 @@ fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
             13872,
         ),
         ("You will regain access on 2025-08-21 at 00:00 UTC.", "postponed", 126_000),
+        ("API Error: 429 {\"retry_after\": 30}", "postponed", 30),
+        ("API Error: 429 {\"retry_after_ms\": 45000}", "postponed", 45),
+        ("API Error: 429 {\"retryDelay\": \"34s\"}", "postponed", 34),
+        ("已达到使用上限，请在 1 小时 30 分钟后重试", "postponed", 5400),
+        ("您的限额将在 2025-08-19 13:20:30 重置。", "postponed", 1230),
+        ("API Error: Connection reset at 12:00:00", "failed", 0),
+        ("read ECONNRESET at 12:00:00", "failed", 0),
         // Longer than a week is asked again in a week.
         ("Weekly limit reached, try again at Jul 5th, 2026 8:19 PM", "postponed", 604_800),
         (

@@ -185,9 +185,10 @@ prompt() {
 #   try again in 5 days 22 hours 11 minutes         Retry-After: 30
 #   try again at 12:16 PM                           resets 10pm (Europe/Berlin)
 #   try again at Jul 5th, 2026 8:19 PM              resets Feb 7, 11am (Asia/Seoul)
-#   regain access on 2026-04-01 at 00:00 UTC
+#   regain access on 2026-04-01 at 00:00 UTC        请在 1 分 30 秒后重试
+#   额度将在 2026-04-01 02:03:04 重置
 #
-# A time of day is one of the zone in brackets, else of this machine.
+# A connection that was reset tells no time. A time of day is one of the zone in brackets, else of this machine.
 seconds_until_reset() {
     zone=$(printf '%s' "$1" | LC_ALL=C tr '\n' ' ' | LC_ALL=C sed -n 's/.*(\([A-Za-z_]\{1,\}\/[A-Za-z_\/+-]\{1,\}\)).*/\1/p')
     case $1 in *UTC*) zone=UTC ;; esac
@@ -204,15 +205,14 @@ seconds_until_reset() {
             return 365 * y + int(y / 4) - int(y / 100) + int(y / 400) + int((153 * m + 2) / 5) + d - 1
         }
         # The seconds of "8:19 pm" or "20:19" into its day; -1 when there is no time.
-        function of_day(s,    h, m) {
+        function of_day(s,    h, m, part) {
             if (!match(s, /^[ ,]*(at )?[0-9]+(:[0-9]+)?(:[0-9]+)? ?(am|pm)?/)) return -1
             s = substr(s, 1, RLENGTH); sub(/^[ ,]*(at )?/, "", s)
             if (s !~ /:/ && s !~ /m$/) return -1
-            h = s + 0; m = 0
-            if (match(s, /:[0-9]+/)) m = substr(s, RSTART + 1, RLENGTH - 1) + 0
+            split(s, part, ":"); h = part[1] + 0; m = part[2] + 0
             if (s ~ /pm$/ && h < 12) h += 12
             if (s ~ /am$/ && h == 12) h = 0
-            return (h > 24 || m > 59) ? -1 : h * 3600 + m * 60
+            return (h > 24 || m > 59) ? -1 : h * 3600 + m * 60 + part[3]
         }
         function tell(seconds) {
             seconds = int(seconds)
@@ -233,14 +233,25 @@ seconds_until_reset() {
         }
         {
             text = $0
+            gsub(/(connection|stream|socket|was|been) reset|econnreset/, "gone", text)
             split(civil, c, " ")
             today = day(c[1], c[2], c[3]); now = c[4] * 3600 + c[5] * 60 + c[6]
 
             rest = after("resets_in_seconds\"?[: ]+"); if (hit && rest + 0 > 0) tell(rest + 0)
-            rest = after("retry[- ]after\"?[: ]+"); if (hit && rest ~ /^[0-9]/ && rest !~ /^[0-9]+[-:]/) tell(span(rest) ? span(rest) : rest + 0)
+            rest = after("(retry[-_ ]after_ms|retry-after-ms)\"?[: ]+"); if (hit && rest + 0 > 0) tell(rest / 1000)
+            rest = after("retry_?delay\"?[: ]+\"?"); if (hit && span(rest) > 0) tell(span(rest))
+            rest = after("retry[-_ ]after\"?[: ]+"); if (hit && rest ~ /^[0-9]/ && rest !~ /^[0-9]+[-:]/) tell(span(rest) ? span(rest) : rest + 0)
             rest = after("limit reached[|]"); if (hit && rest + 0 > 1000000000) tell(rest + 0 - unix)
             rest = after("resets_at\"?[: ]+"); if (hit && rest + 0 > 1000000000) tell(rest + 0 - unix)
             rest = after("(try again|available again|available|resets?|retry) in "); if (hit && span(rest) > 0) tell(span(rest))
+
+            # Chinese says what for behind the time.
+            gsub(/ *(个小时|小时)/, "h", text); gsub(/ *(分钟|分)/, "m", text); gsub(/ *(秒钟|秒)/, "s", text); gsub(/ *天/, "d", text)
+            if (match(text, /[0-9][0-9.]*[dhms][0-9dhms. ]*(之|以)?后/)) tell(span(substr(text, RSTART)))
+            if (match(text, /[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ t][0-9:]+ *(后)? *(重置|恢复|重试|再试)/)) {
+                s = substr(text, RSTART)
+                tell((day(substr(s, 1, 4) + 0, substr(s, 6, 2) + 0, substr(s, 9, 2) + 0) - today) * 86400 + of_day(substr(s, 12)) - now)
+            }
 
             # Such words can stand elsewhere in the text, too: the first with a time after it counts.
             for (;;) {
