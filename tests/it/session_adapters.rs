@@ -23,6 +23,9 @@ fn the_session_is_told_why_and_where_it_was_cut() {
     let told = &calls[1];
     assert!(told.starts_with(&format!("openclaw [agent] [--session-key] [{KEY}] [-m] [[task-recovery] Your work on")), "{told}");
     assert!(told.ends_with("[--json] [--timeout] [280]"), "{told}");
+    // As a shell reads it, wherever this was built.
+    let programs = tests::programs().display().to_string();
+    let programs = if programs.contains(' ') { format!("'{programs}'") } else { programs };
     for part in [
         "the task \"Watch the \"log\" & tell\" (t)",
         "Why it stopped: tool_failure: send_alert: no network~",
@@ -30,7 +33,7 @@ fn the_session_is_told_why_and_where_it_was_cut() {
         // What stands in a value is no placeholder.
         "Last checkpoint: 2026-11-30T09:05:00Z line 40 of 90 {{phase}}~",
         "{\"phase_watch\":{\"position\":\"/w/position.txt\"}}~",
-        &format!("{}/checkpoint t --message", tests::programs().display()),
+        &format!("{programs}/checkpoint t --message"),
     ] {
         assert!(told.contains(part), "{part}\n{told}");
     }
