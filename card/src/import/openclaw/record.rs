@@ -11,6 +11,10 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// The longest parameters of a tool call that are kept, in bytes.
 pub(super) const PARAMS_BYTES_MAX: usize = 2048;
 
+/// A run that a person began moves `lastInteractionAt`, at its beginning at the latest; a heartbeat's own does not. A failed run
+/// this long after it is taken for a heartbeat's.
+const INTERACTION_AGE_SECONDS_MAX: f64 = 1800.0;
+
 /// How a session's last run stands, in OpenClaw's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -90,12 +94,17 @@ impl Run {
         let aborted = fields.flag("abortedLastRun")? == Some(true);
         // Without a word of it, nothing is known to have ended.
         let told = state(&fields.text("status")?).or(Some(State::Running));
+        let ended_at = fields.time("updatedAt")?;
+        let age = ended_at.zip(fields.time("lastInteractionAt")?).map(|(ended_at, at)| ended_at.seconds_since(at));
+        let of_nobody =
+            matches!(told, Some(State::Failed | State::Timeout)) && age.is_some_and(|age| age > INTERACTION_AGE_SECONDS_MAX);
         let run = Self {
             session_key: fields.text("key")?,
             session_id: fields.text("sessionId")?,
             agent_id: fields.text("agentId")?,
+            trigger: if of_nobody { "heartbeat".to_owned() } else { String::new() },
             state: if aborted && told != Some(State::Running) { Some(State::Killed) } else { told },
-            ended_at: fields.time("updatedAt")?,
+            ended_at,
             ..Self::default()
         };
         run.named()
@@ -242,6 +251,17 @@ mod tests {
         let record = serde_json::json!({"session_id": "s", "last_tool": {"name": "exec", "params": {"command": long}}});
         let tool = Run::of_record(record.as_object().unwrap()).unwrap().last_tool.unwrap();
         assert!(tool.params.len() <= PARAMS_BYTES_MAX && tool.params.len() > PARAMS_BYTES_MAX - 3);
+    }
+
+    #[test]
+    fn a_failure_long_after_the_last_word_of_a_person_is_a_heartbeats() {
+        let trigger = |status: &str, minutes: i64| {
+            let ended_ms = 1_796_031_209_098_i64;
+            let session = serde_json::json!({"key": "agent:main:main", "status": status, "updatedAt": ended_ms, "lastInteractionAt": ended_ms - minutes * 60_000});
+            Run::of_session(session.as_object().unwrap()).unwrap().trigger
+        };
+        assert_eq!((trigger("timeout", 70).as_str(), trigger("failed", 31).as_str()), ("heartbeat", "heartbeat"));
+        assert_eq!((trigger("timeout", 0).as_str(), trigger("failed", 20).as_str(), trigger("done", 70).as_str()), ("", "", ""));
     }
 
     #[test]
