@@ -40,6 +40,7 @@ mod cards;
 mod classify;
 mod edits;
 mod errors;
+mod lists;
 mod memory;
 mod phrases;
 mod record;

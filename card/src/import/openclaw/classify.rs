@@ -163,7 +163,7 @@ fn tool_failure(text: &str, thrown: bool, open_card: bool) -> Class {
         }
         () if phrases::claims_success(&text) || phrases::reports_absence(&text) && !phrases::admits_own_failure(&text) => unsure,
         () if open_card && (thrown || phrases::admits_failure(&text)) => failure,
-        () if phrases::admits_own_failure(end) && !phrases::asks(&text) => failure,
+        () if phrases::admits_own_failure(end) && !phrases::asks(&text) && !phrases::answers_yes_or_no(&text) => failure,
         () => unsure,
     }
 }
