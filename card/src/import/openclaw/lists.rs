@@ -106,8 +106,15 @@ pub(super) const QUESTIONS: &str = "\
 
 pub(super) const LEFTOVERS: &str = "\
     remaining|remains to be|still need|still have to|still to do|not yet|to be continued|todo|partially|so far|\
-    halfway|in progress|next step|later|left to|will continue|还剩|剩余|剩下|尚未|还没|还需要|未完成|待续|部分完成|\
-    进行中|下一步|稍后|待处理|继续";
+    halfway|half of|in progress|next step|later|left to|will continue|working on|looking into|one moment|a moment|\
+    a minute|please wait|hold on|stand by|still running|under way|got as far as|ran out of|have to stop|stop here|stopped here|more to come|\
+    report back|get back to you|proceeding|your permission|your approval|refused|access denied|is full|part one|part 1|还剩|剩余|剩下|尚未|还没|还需要|未完成|待续|部分完成|\
+    进行中|处理中|运行中|正在处理|正在执行|正在下载|正在迁移|正在分析|下一步|稍后|请稍|稍等|等我|马上|还在|一半|没来得及|\
+    来不及|停在这里|授权|已满|后面还有|还有两|还有三|待处理|继续";
+
+/// Words in -ing that do not say what goes on.
+pub(super) const NO_DEEDS: &str =
+    "nothing|everything|anything|something|during|according|following|regarding|including|morning|evening";
 
 /// Tokens by which an agent says that it has nothing to say.
 pub(super) const QUIET: &str = "no_reply|heartbeat_ok";

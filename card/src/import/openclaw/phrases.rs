@@ -6,7 +6,7 @@
 //! "let me explain" is the answer itself, and so may be what follows: "let me check: 17 is prime".
 
 use super::lists::{
-    ABOUT_TO, ABOUT_TO_ZH, DEEDS, DEEDS_ZH, DOUBTS, FAILURES, FINDINGS, FOLLOWERS, GOES_ON, LEADS, LEADS_ZH, LEFTOVERS,
+    ABOUT_TO, ABOUT_TO_ZH, DEEDS, DEEDS_ZH, DOUBTS, FAILURES, FINDINGS, FOLLOWERS, GOES_ON, LEADS, LEADS_ZH, LEFTOVERS, NO_DEEDS,
     NOT_DONE_ZH, NOW, NOW_ZH, OWN_FAILURES, QUESTIONS, QUIET, SUCCESSES, TOGETHER, UNDER_WAY, UNDER_WAY_ZH, YES_OR_NO,
 };
 
@@ -86,7 +86,35 @@ pub(super) fn asks(text: &str) -> bool {
 
 /// Whether it says that work is left.
 pub(super) fn leaves_work(text: &str) -> bool {
-    has(text, LEFTOVERS)
+    has(text, LEFTOVERS) || counts_part(text) || sentences(text).last().is_some_and(|sentence| tells_what_goes_on(sentence))
+}
+
+/// "7 of 12", "7/12": fewer than all.
+fn counts_part(text: &str) -> bool {
+    [" of ", "/"].into_iter().any(|mark| {
+        text.match_indices(mark).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + mark.len()..]);
+            let start = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+            // A date or a path has more of them.
+            let alone = mark != "/" || !before[..start].ends_with(['/', '.']) && !after[end..].starts_with(['/', '.']);
+            let part = before[start..].parse::<u64>().ok().zip(after[..end].parse::<u64>().ok());
+            alone && part.is_some_and(|(done, all)| done < all)
+        })
+    })
+}
+
+/// "Fetching the data now."
+fn tells_what_goes_on(sentence: &str) -> bool {
+    let edge = |c: char| !c.is_alphanumeric();
+    let mut rest = sentence.trim_start_matches(edge);
+    while let Some(after) = after_longest(rest, LEADS) {
+        rest = after.trim_start_matches(edge);
+    }
+    let word = &rest[..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())];
+    word.len() > 5 && word.ends_with("ing") && !starts(word, NO_DEEDS)
+        || !rest.chars().any(char::is_alphanumeric)
+        || rest.starts_with("开始")
 }
 
 /// Whether its end is missing.

@@ -113,3 +113,33 @@ fn words_are_whole() {
     assert_eq!(ending("报告 abc", 3), "abc");
     assert_eq!(ending("ab", 3), "ab");
 }
+
+#[test]
+fn what_goes_on_or_is_done_in_part_is_not_finished() {
+    for text in [
+        "working on it.",
+        "fetching the data now.",
+        "the build is still running.",
+        "i got as far as table 7.",
+        "7 of 12 tables are copied.",
+        "part 1 is written. more to come.",
+        "okay.",
+        "i need your permission to go on.",
+        "正在处理中，请稍候。",
+        "已处理 7/12 张表。",
+        "只完成了一半。",
+        "收到，马上处理。",
+        "好的，开始。",
+    ] {
+        assert!(leaves_work(text), "{text}");
+    }
+    for text in [
+        "nothing was found.",
+        "12 of 12 tables are copied.",
+        "the report of 2026/11/30 is in /tmp/1/20/a.md.",
+        "the server runs on port 80.",
+        "三个文件都改好名字了。",
+    ] {
+        assert!(!leaves_work(text), "{text}");
+    }
+}
