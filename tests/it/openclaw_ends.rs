@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tests::{Ran, word};
 
-use crate::openclaw_runs::{KEY, NOW, attempts, import, run, sessions, timed_out, with_adapter};
+use crate::openclaw_runs::{CARD, KEY, NOW, attempts, import, run, sessions, timed_out, with_adapter};
 
 /// As both versions print it, cut to what is read.
 fn recorded(version: &str) -> Value {
@@ -49,6 +49,26 @@ fn a_list_of_sessions_is_enough_for_what_the_model_did() {
         let later = sessions(&workspace, "2026-11-30T10:10:00Z", &list).ok().one();
         assert_eq!((&later["task_id"], &later["retry_count"]), (&json!("openclaw-agent-main-hang"), &json!(1)), "{version}");
         assert_eq!(workspace.card("openclaw-agent-main-h1")["status"], "completed");
+    }
+}
+
+/// The list does not say whose run it was; a heartbeat's own leaves the time of the last interaction as it is.
+#[test]
+fn a_heartbeats_run_in_the_list_neither_cuts_nor_completes() {
+    let workspace = with_adapter("exit 1");
+    let at = 1_796_031_600_000_i64;
+    let list = |status: &str, minutes: i64, interaction: i64| {
+        let session = json!({"key": KEY, "sessionId": "s-1", "status": status, "updatedAt": at + minutes * 60_000,
+                             "lastInteractionAt": at + interaction * 60_000});
+        sessions(&workspace, "2026-11-30T12:00:00Z", &json!({"sessions": [session]})).ok().json().len()
+    };
+    assert_eq!(list("timeout", 40, 0), 0);
+    assert_eq!(list("failed", 20, 0), 1);
+    for (status, minutes, interaction, then) in
+        [("done", 30, 0, "stalled"), ("timeout", 55, 0, "stalled"), ("done", 60, 59, "completed")]
+    {
+        list(status, minutes, interaction);
+        assert_eq!(workspace.card(CARD)["status"], then, "{status} after {minutes} min");
     }
 }
 

@@ -202,7 +202,8 @@ impl Import<'_> {
                 }
             }
             (Class::Finished, _) => {
-                for found in cards.all_open().filter(|found| !is_of_later(found, end.ended_at)) {
+                let concerned = cards.all_open().filter(|found| !is_of_later(found, end.ended_at) && !is_of_nobody(found, run));
+                for found in concerned {
                     self.wait_until_settled(found);
                     self.change(&found.id, run, "finished", |card, _| edits::finish(card, run, end.ended_at))?;
                 }
@@ -331,6 +332,11 @@ enum Taken {
 fn is_of_later(found: &Found, ended_at: Timestamp) -> bool {
     !Memory::of(&found.document).is_made_by_import()
         && found.card.created_at.is_some_and(|created| created.seconds_since(ended_at) >= 1.0)
+}
+
+/// Whether no person began a run since the card's last one ended: then what ended since was a heartbeat's own.
+fn is_of_nobody(found: &Found, run: &Run) -> bool {
+    Memory::of(&found.document).ended_at().zip(run.interaction_at).is_some_and(|(known, interaction)| interaction < known)
 }
 
 /// Whether somebody who reads the card can do something: bring it back, or tell a person.

@@ -63,6 +63,8 @@ pub(super) struct Run {
     pub(super) last_tool: Option<Tool>,
     pub(super) final_text: String,
     pub(super) ended_at: Option<Timestamp>,
+    /// When a person last began a run of the session, as the list of sessions tells it.
+    pub(super) interaction_at: Option<Timestamp>,
 }
 
 impl Run {
@@ -84,6 +86,7 @@ impl Run {
             last_tool: fields.get("last_tool").map(tool).transpose()?,
             final_text: fields.text("final_text")?,
             ended_at: fields.time("ended_at")?,
+            interaction_at: None,
         };
         run.named()
     }
@@ -95,7 +98,8 @@ impl Run {
         // Without a word of it, nothing is known to have ended.
         let told = state(&fields.text("status")?).or(Some(State::Running));
         let ended_at = fields.time("updatedAt")?;
-        let age = ended_at.zip(fields.time("lastInteractionAt")?).map(|(ended_at, at)| ended_at.seconds_since(at));
+        let interaction_at = fields.time("lastInteractionAt")?;
+        let age = ended_at.zip(interaction_at).map(|(ended_at, at)| ended_at.seconds_since(at));
         let of_nobody =
             matches!(told, Some(State::Failed | State::Timeout)) && age.is_some_and(|age| age > INTERACTION_AGE_SECONDS_MAX);
         let run = Self {
@@ -105,6 +109,7 @@ impl Run {
             trigger: if of_nobody { "heartbeat".to_owned() } else { String::new() },
             state: if aborted && told != Some(State::Running) { Some(State::Killed) } else { told },
             ended_at,
+            interaction_at,
             ..Self::default()
         };
         run.named()
