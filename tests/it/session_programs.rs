@@ -133,6 +133,7 @@ fn claude_and_codex_wait_for_a_limit_fail_on_an_error_and_ask_a_person() {
         ("API Error: 401 {\"type\":\"error\"} · Please run /login", "needs_attention", 0),
         ("Quota exceeded. Check your plan and billing details.", "needs_attention", 0),
         ("Prompt is too long", "needs_attention", 0),
+        ("API Error: 400 账户余额不足，请充值", "needs_attention", 0),
     ] {
         let codex = format!(
             "{}\n{}\n{}\n{}\n",

@@ -78,6 +78,7 @@ ended_in_error() {
     *'http 401'* | *'http 403'* | *'http 404'* | *'error: 401'* | *'error: 403'* | *unauthorized* | *forbidden* | \
         *'invalid api key'* | *'invalid_api_key'* | *'please run /login'* | *'not logged in'* | *'oauth token has expired'* | \
         *billing* | *'credit balance'* | *'insufficient_quota'* | *'payment required'* | *'quota exceeded'* | \
+        *'api key not valid'* | *'context limit'* | *余额不足* | *欠费* | *密钥无效* | *密钥已过期* | *上下文长度* | *上下文窗口* | \
         *'context length'* | *'context_length'* | *'context window'* | *'prompt is too long'* | \
         *'model not found'* | *'model_not_found'* | *'no conversation found'* | *'requires a valid session id'* | \
         *'no rollout found'* | *'thread not loaded'* | *'not inside a trusted directory'*)

@@ -7,7 +7,7 @@ const PERMANENT_STATUSES: [(&str, &str); 4] =
 /// What stands right before an HTTP status.
 const STATUS_MARKS: [&str; 8] = ["http", "http/1.1", "http/2", "status", "code", "error", "status_code", "状态码"];
 
-const PERMANENT: [&str; 47] = [
+const PERMANENT: [&str; 53] = [
     "unauthorized",
     "invalid api key",
     "incorrect api key",
@@ -55,15 +55,31 @@ const PERMANENT: [&str; 47] = [
     "令牌无效",
     "令牌已过期",
     "超出最大长度",
+    "is not found",
+    "密钥已过期",
+    "密钥过期",
+    "超出模型",
+    "上下文窗口",
+    "上下文已满",
 ];
 
 /// Used up: for ever, unless the same text tells when there is more.
 const QUOTA: [&str; 5] = ["insufficient_quota", "exceeded your current quota", "quota exceeded", "billing", "额度已用完"];
 
-const TIMEOUT: [&str; 9] =
-    ["timed out", "timeout", "time-out", "time out", "etimedout", "deadline exceeded", "took too long", "超时", "响应时间过长"];
+const TIMEOUT: [&str; 10] = [
+    "timed out",
+    "timeout",
+    "time-out",
+    "time out",
+    "etimedout",
+    "deadline exceeded",
+    "took too long",
+    "超时",
+    "响应时间过长",
+    "deadline_exceeded",
+];
 
-const ABORT: [&str; 20] = [
+const ABORT: [&str; 27] = [
     "was aborted",
     "aborterror",
     "aborted by",
@@ -84,6 +100,13 @@ const ABORT: [&str; 20] = [
     "已取消",
     "被取消",
     "被中止",
+    "terminated by user",
+    "user interrupted",
+    "手动终止",
+    "用户已停止",
+    "用户已取消",
+    "用户终止",
+    "用户中断",
 ];
 
 /// Whether trying again is of no use before a person did something. `tells_when`: it tells when trying again is of use.
@@ -103,7 +126,8 @@ fn tells_of_status(text: &str, status: &str, word: &str) -> bool {
             && !after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         let before = before.trim_end_matches(|c: char| c.is_whitespace() || ":=\"'([".contains(c));
         let marked = STATUS_MARKS.iter().any(|mark| before.ends_with(mark));
-        let named = after.trim_start_matches(|c: char| c.is_whitespace() || ":-\"')]".contains(c)).starts_with(word);
+        let named = after.trim_start_matches(|c: char| c.is_whitespace() || ":-\"')]".contains(c)).starts_with(word)
+            || before.ends_with(word);
         alone && (before.is_empty() || marked || named)
     })
 }
@@ -135,6 +159,9 @@ mod tests {
             "404 Not Found",
             "(402) Payment required",
             "错误：状态码 401",
+            "Forbidden (403)",
+            "API 密钥已过期",
+            "上下文窗口已满",
         ] {
             assert!(is_permanent(permanent, false), "{permanent}");
         }
@@ -144,6 +171,8 @@ mod tests {
             "took 1401 ms",
             "HTTP 503",
             "req_403abc failed",
+            "port 404 refused",
+            "503 unavailable (req id 403)",
             "version 4.04.401",
             "429",
         ] {
@@ -154,6 +183,7 @@ mod tests {
     #[test]
     fn a_cut_connection_is_nobodys_stop() {
         assert!(!tells_of_abort("write ECONNABORTED") && !tells_of_abort("connection reset"));
+        assert!(["terminated by user", "User interrupted", "已手动终止", "用户已停止生成"].into_iter().all(tells_of_abort));
         assert!(tells_of_abort("This operation was aborted") && tells_of_abort("Aborted"));
         assert!(tells_of_timeout("Request timed out before a response was generated.") && tells_of_timeout("请求超时"));
     }
