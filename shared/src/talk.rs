@@ -4,6 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::text::{clean, cut_middle};
+
+/// Columns of what is said: what somebody put into a value, or into a name, may be of any length.
+const COLUMNS_MAX: usize = 1000;
+
 struct Program {
     name: String,
     /// What the name has before the program's own.
@@ -77,10 +82,10 @@ fn prefixed_line(line: &str, prefix: &str) -> String {
     done
 }
 
-/// Says something to the person: one line on stderr, in one write, so that lines of several processes do not mix.
+/// Says something to the person: one line on stderr, in one write, so that lines of several processes do not mix. The middle of
+/// a very long one is left out: what is wrong stands at its begin or at its end.
 pub fn say(text: &str) {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let line = format!("{}: {text}\n", program());
+    let line = format!("{}: {}\n", program(), cut_middle(&clean(text), COLUMNS_MAX));
     // Whoever closed stderr does not want to hear it.
     drop(io::stderr().write_all(line.as_bytes()));
 }

@@ -190,6 +190,19 @@ fn an_error_is_one_line_that_helps() {
 }
 
 #[test]
+fn a_long_or_hostile_value_is_told_in_a_line_that_a_person_can_read() {
+    let workspace = Workspace::new();
+    let value = format!("\u{202e}{}", "A".repeat(100_000));
+    let told = workspace.run("card", &["create", "n", "--task-type", "t", "--title", "T", "--step", &value]);
+    told.exits(64);
+    let line = told.stderr();
+    let line = line.trim_end();
+    assert!(line.chars().count() < 1100 && line.lines().count() == 1, "{}", line.len());
+    assert!(line.starts_with("card: --step: ") && line.ends_with("is no name: one line of 1 to 256 bytes"), "{line}");
+    assert!(!line.contains('\u{202e}'), "{line}");
+}
+
+#[test]
 fn help_and_manual_name_the_statuses_that_a_program_ends_with() {
     let workspace = filled();
     let manuals =
