@@ -37,8 +37,7 @@ pub(crate) type Kept = (&'static str, String);
 
 /// Files away what is to be, and prints the counts.
 pub(crate) fn archive(store: &Store, wanted: &Archive) -> Result<Exit, Error> {
-    let cleanup = Cleanup::new(store);
-    let mut filing = Filing { store, wanted, cleanup: &cleanup, tally: Tally::new("archived", wanted.dry_run) };
+    let mut filing = Filing { store, wanted, cleanup: Cleanup::new(store), tally: Tally::new("archived", wanted.dry_run) };
     if wanted.cleanup {
         filing.tally.count("removed_paths", 0);
     }
@@ -57,7 +56,7 @@ pub(crate) fn archive(store: &Store, wanted: &Archive) -> Result<Exit, Error> {
 struct Filing<'a> {
     store: &'a Store,
     wanted: &'a Archive,
-    cleanup: &'a Cleanup,
+    cleanup: Cleanup,
     tally: Tally,
 }
 

@@ -9,6 +9,7 @@
 //! folder from the one before it, following nothing, from the workspace or the temporary folder down:
 //! a link there is an error.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -25,6 +26,8 @@ pub(crate) struct Cleanup {
     /// Neither these nor what holds them.
     kept: [PathBuf; 3],
     cards: PathBuf,
+    /// What a dry run said would be removed: what is in it, or named again, would be gone then.
+    gone: HashSet<PathBuf>,
 }
 
 /// What became of a path.
@@ -45,7 +48,7 @@ impl Cleanup {
         let roots = roots.into_iter().filter_map(|root| fs::canonicalize(root).ok()).filter(|root| root.parent().is_some());
         let cards = store.folder().to_owned();
         let data = cards.parent().map_or_else(|| cards.clone(), Path::to_owned);
-        Self { roots: roots.collect(), kept: [store.workspace().to_owned(), data, cards.clone()], cards }
+        Self { roots: roots.collect(), kept: [store.workspace().to_owned(), data, cards.clone()], cards, gone: HashSet::new() }
     }
 
     /// The paths of a card, as they are written; what is no text shows as JSON, and is refused as a path.
@@ -60,13 +63,16 @@ impl Cleanup {
     }
 
     /// Removes a path with everything in it; with `dry_run` only says what would become of it.
-    pub(crate) fn remove(&self, path: &str, dry_run: bool) -> io::Result<Removal> {
+    pub(crate) fn remove(&mut self, path: &str, dry_run: bool) -> io::Result<Removal> {
         let path = Path::new(path);
         let refused = |why: &str| Ok(Removal::Refused(why.to_owned()));
         if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
             return refused("it is no absolute path without ..");
         }
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return refused("it is everything") };
+        if self.is_gone(path) {
+            return Ok(Removal::Absent);
+        }
         let parent = match fs::canonicalize(parent) {
             Err(error) if is_absence(&error) => return Ok(Removal::Absent),
             parent => parent?,
@@ -79,19 +85,26 @@ impl Cleanup {
             return refused("it holds the workspace or its data, or is a part of them");
         }
         match fs::symlink_metadata(&full) {
+            Ok(_) if self.is_gone(&full) => return Ok(Removal::Absent),
             Ok(_) => {}
             Err(error) if is_absence(&error) => return Ok(Removal::Absent),
             Err(error) => return Err(error),
         }
-        if !dry_run {
-            let (root, way) = inside;
-            let mut folder = open_folder(root)?;
-            for part in way {
-                folder = open_in(&folder, part)?;
-            }
-            remove_tree(&folder, name)?;
+        if dry_run {
+            self.gone.insert(full);
+            return Ok(Removal::Removed);
         }
+        let (root, way) = inside;
+        let mut folder = open_folder(root)?;
+        for part in way {
+            folder = open_in(&folder, part)?;
+        }
+        remove_tree(&folder, name)?;
         Ok(Removal::Removed)
+    }
+
+    fn is_gone(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.gone.contains(above))
     }
 }
 

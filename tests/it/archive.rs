@@ -266,6 +266,27 @@ fn cleanup_removes_what_the_task_named_and_nothing_else() {
 }
 
 #[test]
+fn a_dry_run_counts_what_is_in_a_folder_that_would_go_or_is_named_again_once() {
+    let workspace = Workspace::new();
+    fs::create_dir_all(workspace.path("a/b")).unwrap();
+    fs::create_dir_all(workspace.path("c/d")).unwrap();
+    symlink(workspace.path("c"), workspace.path("link")).unwrap();
+    let own = |name: &str| word(&workspace.path(name)).to_owned();
+    let tasks =
+        [("x", vec![own("a"), own("a/b"), own("link"), own("link/d")]), ("y", vec![own("a"), own("a/"), own("c/d"), own("c")])];
+    for (id, paths) in &tasks {
+        finished(&workspace, id, "complete", 8);
+        let mut card = workspace.card(id);
+        card["metadata"] = json!({"cleanup": paths});
+        workspace.put_card(id, &card.to_string());
+    }
+    let archive = |more: &[&str]| workspace.run("card", &[&["archive", "x", "y", "--cleanup"], more].concat());
+    let dry = archive(&["--dry-run"]);
+    assert_eq!(counts(dry.ok())["removed_paths"], 4, "{dry}");
+    assert_eq!(counts(archive(&[]).ok())["removed_paths"], 4);
+}
+
+#[test]
 fn prune_deletes_from_the_archive_only_what_is_old() {
     let workspace = Workspace::new();
     finished(&workspace, "ancient", "complete", 100);
