@@ -119,6 +119,18 @@ fn every_page_has_the_sections_that_a_reader_looks_for() {
     }
 }
 
+/// A reader of 80 columns copies what stands there: a command that is broken in two would be two.
+#[test]
+fn no_example_is_wider_than_a_page() {
+    for page in PAGES {
+        for line in section(&read(page), "EXAMPLES") {
+            if let Some(command) = line.strip_prefix(".Dl ") {
+                assert!(shown(command).len() <= 65, "{page}: {line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_example_runs_as_printed() {
     for page in PAGES {
