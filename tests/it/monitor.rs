@@ -38,7 +38,8 @@ fn signals() -> String {
 fn golden(workspace: &Workspace, name: &str, text: &str) {
     let path = root().join("tests/fixtures/monitor").join(name);
     let text = text.replace(&programs().display().to_string(), "$BIN");
-    let mut text = text.replace(&workspace.path("").display().to_string(), "$WORKSPACE/");
+    let folder = workspace.path("").display().to_string();
+    let mut text = text.replace(folder.trim_end_matches('/'), "$WORKSPACE");
     if let (Some(start), Some(end)) = (text.find("<style>"), text.find("</style>")) {
         text.replace_range(start + "<style>".len()..end, "$STYLE");
     }
@@ -178,6 +179,26 @@ fn a_page_in_both_languages() {
     quiet.put_card("a", r#"{"task_id": "a", "status": "running", "created_at": "2026-11-30T02:00:00Z"}"#);
     let page = report(&quiet, "html", &[]).ok().stdout();
     assert!(page.contains("Nothing needs a person.") && page.matches("<article").count() == 1, "{page}");
+}
+
+/// It may be opened far from the workspace, and IDs are the same in many.
+#[test]
+fn a_page_leads_to_the_workspace_that_its_commands_are_for() {
+    let workspace = Workspace::new();
+    let card = r#"{"task_id": "a", "status": "needs_attention", "created_at": "2026-11-30T02:00:00Z"}"#;
+    workspace.put_card("a", card);
+    for other in ["it's/data/task-runs", "its cards"] {
+        fs::create_dir_all(workspace.path(other)).unwrap();
+    }
+    workspace.write("it's/data/task-runs/a.json", card);
+    workspace.write("its cards/a.json", card);
+    let folder = workspace.path("").display().to_string();
+    let folder = folder.trim_end_matches('/');
+    let page = |place: &str| workspace.shell(&format!("{place} card report --format html --lang en --now {NOW}")).ok().stdout();
+    let leads = |page: &str, way: &str| assert!(page.contains(&format!("<code>{way}</code>")), "{way}\n{page}");
+    leads(&page(""), &format!("cd &#39;{folder}&#39;"));
+    leads(&page("cd \"it's\";"), &format!("cd &#39;{folder}/it&#39;\\&#39;&#39;s&#39;"));
+    leads(&page("TASK_RUNS_DIR='its cards'"), &format!("export TASK_RUNS_DIR=&#39;{folder}/its cards&#39;"));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use shared::card::{Card, Status};
+use shared::signal::shell_word;
 use shared::store::Store;
 use shared::time::Timestamp;
 use shared::verdict::Verdict;
@@ -108,6 +109,10 @@ impl Page {
         } else if person == 0 {
             text += &format!("<p>{}</p>\n", phrases.calm);
         }
+        if person > 0 {
+            let way = escape::exact(&way(source.store));
+            text += &format!("<p class=\"soft\">{}{}<code>{way}</code></p>\n", phrases.workspace, voice.words.colon());
+        }
         if let (Some(folder), 1..) = (&source.programs, person) {
             let folder = format!("<code>{}</code>", escape::exact(&folder.to_string_lossy()));
             text += &format!("<p class=\"soft\">{}</p>\n", voice.words.programs(&folder));
@@ -128,6 +133,16 @@ impl Page {
             finished.filter_map(|(_, id)| Some(Task::finished(id, source.store, voice)?.print(voice))).collect();
         section(&mut text, voice, "finished rest", phrases.finished, self.finished.len(), &articles);
         text + "</main>\n</body>\n</html>\n"
+    }
+}
+
+/// What a shell is told first, so that it finds these cards and no others of the same names: the page may be read anywhere.
+fn way(store: &Store) -> String {
+    let (workspace, cards) = (store.workspace(), store.folder());
+    if cards == workspace.join("data/task-runs") {
+        format!("cd {}", shell_word(&workspace.to_string_lossy()))
+    } else {
+        format!("export TASK_RUNS_DIR={}", shell_word(&cards.to_string_lossy()))
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Phrases {
     /// Nothing needs a person.
     pub(super) calm: &'static str,
     pub(super) nothing: &'static str,
+    /// Before the command that leads to the workspace.
+    pub(super) workspace: &'static str,
     pub(super) status: fn(Status) -> &'static str,
     pub(super) unusable: &'static str,
     /// Steps done, of all.
@@ -58,6 +60,7 @@ const ENGLISH: Phrases = Phrases {
     pass: "What the pass did",
     calm: "Nothing needs a person.",
     nothing: "There are no tasks.",
+    workspace: "The commands are for this workspace",
     status: |status| match status {
         Status::Pending => "Not started",
         Status::Running => "Running",
@@ -98,6 +101,7 @@ const CHINESE: Phrases = Phrases {
     pass: "本轮检查的结果",
     calm: "没有需要人处理的任务。",
     nothing: "还没有任务。",
+    workspace: "命令要在这个工作区里执行",
     status: |status| match status {
         Status::Pending => "未开始",
         Status::Running => "进行中",
