@@ -75,7 +75,7 @@ impl Filing<'_> {
                     (_, Err(why)) => Err(Error::data(why)),
                 },
                 Err(LoadError::Missing) => Ok(()),
-                Err(error) => Err(error.about(&id_text)),
+                Err(error) => Err(error.at(self.store.folder().join(format!("{id_text}.json"))).about(&id_text)),
             };
             if let Err(error) = done {
                 self.tally.fail(&error);

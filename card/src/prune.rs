@@ -63,7 +63,7 @@ fn one(store: &Store, wanted: &Prune, waiting: &Waiting, id: &TaskId, tally: &mu
 fn fate(store: &Store, wanted: &Prune, waiting: &Waiting, id: &TaskId) -> Result<Fate, Error> {
     let card = match store.load_filed(id) {
         Err(LoadError::Missing) => return Ok(Fate::Gone),
-        loaded => loaded.map_err(|error| error.about(&format!("{id} in the archive")))?.1,
+        loaded => loaded.map_err(|error| error.about(id.as_str()))?.1,
     };
     match store.load(id) {
         Err(LoadError::Missing) => {}

@@ -94,7 +94,8 @@ pub(crate) fn list(store: &Store, filter: &Filter) -> Result<Exit, Error> {
             }
             Err(LoadError::Missing) => {}
             Err(error) => {
-                let error = error.at(store.folder().join(format!("{id}.json"))).about(&id);
+                let folder = if filter.archived { store.archive() } else { store.folder().to_owned() };
+                let error = error.at(folder.join(format!("{id}.json"))).about(&id);
                 say(&error.message);
                 exit = error.exit;
             }

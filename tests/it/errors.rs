@@ -190,6 +190,21 @@ fn an_error_is_one_line_that_helps() {
 }
 
 #[test]
+fn a_card_that_is_broken_in_the_archive_is_named_by_its_path_there() {
+    let workspace = Workspace::new();
+    fs::create_dir_all(workspace.card_path("archive")).unwrap();
+    fs::write(workspace.card_path("archive/torn.json"), "{").unwrap();
+    workspace.put_card("half", "{");
+    let filed = format!("correct {} by hand", workspace.card_path("archive/torn.json").display());
+    for command in ["show torn", "export torn --to task-state", "list --archived", "prune --older-than 1d"] {
+        let ran = workspace.run("card", &command.split(' ').collect::<Vec<_>>());
+        assert!(ran.exits(65).stderr().contains(&filed), "{ran}");
+    }
+    let ran = workspace.run("card", &["archive"]);
+    assert!(ran.exits(65).stderr().contains(&format!("correct {} by hand", workspace.card_path("half.json").display())), "{ran}");
+}
+
+#[test]
 fn a_long_or_hostile_value_is_told_in_a_line_that_a_person_can_read() {
     let workspace = Workspace::new();
     let value = format!("\u{202e}{}", "A".repeat(100_000));

@@ -65,8 +65,9 @@ impl Store {
     /// See `LoadError`.
     pub fn load_filed(&self, id: &TaskId) -> Result<(Document, Card), LoadError> {
         let mut buffer = Vec::new();
-        let bytes = self.read(&format!("archive/{id}.json"), &mut buffer)?;
-        Document::parse(bytes, id.as_str()).map_err(LoadError::Bad)
+        let read = self.read(&format!("archive/{id}.json"), &mut buffer);
+        let parsed = read.and_then(|bytes| Document::parse(bytes, id.as_str()).map_err(LoadError::Bad));
+        parsed.map_err(|error| error.at(self.archive().join(format!("{id}.json"))))
     }
 
     /// Loads a card, filed away or not.
