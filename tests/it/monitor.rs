@@ -181,6 +181,16 @@ fn a_page_in_both_languages() {
     assert!(page.contains("Nothing needs a person.") && page.matches("<article").count() == 1, "{page}");
 }
 
+/// A person looks for the command: it is on the first screen of a phone, whatever a title is.
+#[test]
+fn a_title_of_a_page_has_a_limit() {
+    let workspace = Workspace::new();
+    let card = json!({"task_id": "a", "title": "W".repeat(100_000), "status": "needs_attention", "created_at": NOW});
+    workspace.put_card("a", &card.to_string());
+    let page = report(&workspace, "html", &[]).ok().stdout();
+    assert_eq!(page.matches('W').count(), 199, "{page}");
+}
+
 /// It may be opened far from the workspace, and IDs are the same in many.
 #[test]
 fn a_page_leads_to_the_workspace_that_its_commands_are_for() {

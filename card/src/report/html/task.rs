@@ -15,6 +15,8 @@ use crate::table::steps;
 
 /// Columns of what a task or a program says in its own words.
 const VALUE_COLUMNS_MAX: usize = 1000;
+/// Of a title: what to do stands below it, and has to be on the same screen of a phone.
+const TITLE_COLUMNS_MAX: usize = 200;
 /// Steps that are listed.
 const STEPS_MAX: usize = 100;
 
@@ -112,7 +114,7 @@ impl Task {
     /// The article.
     pub(super) fn print(&self, voice: Voice<'_>) -> String {
         let id = format!("<code>{}</code>", escape::exact(&self.id));
-        let title = value(&self.title);
+        let title = escape::text(&cut(clean(&self.title).trim(), TITLE_COLUMNS_MAX));
         let head = if title.is_empty() { id } else { format!("<bdi>{title}</bdi> {id}") };
         let mut text =
             format!("<article class=\"is-{}\">\n<h3>{head}</h3>\n<p><span class=\"badge {0}\">{}</span>", self.style, self.badge);
