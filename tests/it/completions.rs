@@ -199,6 +199,17 @@ fn the_program_that_was_typed_is_asked_and_no_other_of_its_name() {
     assert!(!workspace.path("ran").exists());
 }
 
+/// zsh completes `--name=value` only where a specification has the sign.
+#[test]
+fn zsh_is_told_that_values_may_be_in_the_same_word() {
+    for line in read("_task-recovery").lines() {
+        for specification in line.split('\'').filter(|part| part.contains("]:")) {
+            let name = specification.split('[').next().unwrap();
+            assert!(name.ends_with('=') || !name.contains("--"), "{line}");
+        }
+    }
+}
+
 #[test]
 fn zsh_and_fish_read_their_files() {
     let file = |name: &str| root().join("completions").join(name);
