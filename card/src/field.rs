@@ -15,6 +15,7 @@ use shared::id::TaskId;
 use shared::stream::RECORD_BYTES_MAX;
 
 use crate::args::Format;
+use crate::show;
 
 /// What to print.
 #[derive(Debug)]
@@ -32,8 +33,8 @@ pub(crate) fn print(common: &Common, wanted: &Field) -> Result<Exit, Error> {
         None => standard_input()?,
         Some(id) => {
             let (store, _) = common.open()?;
-            let (document, _) = store.load(id).map_err(|error| error.about(id.as_str()))?;
-            Value::Object(document.object().clone())
+            let found = store.find(id).map_err(|error| error.about(id.as_str()))?;
+            show::json(&found.document, found.filed)
         }
     };
     let mut output = Output::new();

@@ -45,7 +45,7 @@ pub(crate) fn show(store: &Store, wanted: &Show) -> Result<Exit, Error> {
 }
 
 /// The card as it is written. One that is filed away is marked where it is printed; its file stays as it was.
-fn json(document: &Document, filed: bool) -> Value {
+pub(crate) fn json(document: &Document, filed: bool) -> Value {
     let mut object = document.object().clone();
     if filed {
         object.insert("archived".to_owned(), Value::Bool(true));

@@ -63,6 +63,15 @@ fn finished_tasks_are_filed_away_with_history_and_logs_and_still_found() {
     let shown = workspace.run("card", &["show", "old"]).ok().one();
     assert_eq!((&shown["archived"], &shown["status"]), (&json!(true), &json!("completed")));
     assert!(workspace.run("card", &["show", "old", "--format", "text"]).ok().stdout().contains("filed away:"));
+    for (field, value) in [("status", "completed\n"), ("archived", "true\n")] {
+        assert_eq!(workspace.run("card", &["show", "old", "--field", field]).ok().stdout(), value);
+    }
+    // There is nothing to go on with, as with any finished task; watch judges what is still to be done.
+    assert_eq!(workspace.run("card", &["report", "old"]).ok().is_quiet().stdout(), "");
+    workspace
+        .run("watch", &["--explain", "old"])
+        .exits(66)
+        .complains("old is filed away, so nothing is to be judged; see card show old");
     assert_eq!(workspace.run("card", &["log", "old"]).ok().stdout(), log);
     let ids = |args: &[&str]| -> Vec<Value> {
         workspace.run("card", &[&["list"], args].concat()).ok().json().into_iter().map(|card| card["task_id"].clone()).collect()

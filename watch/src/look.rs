@@ -15,11 +15,12 @@ use std::thread;
 
 use shared::card::{Card, CardError};
 use shared::document::Document;
-use shared::exit::Error;
+use shared::exit::{Error, Exit};
 use shared::facts::Observer;
 use shared::id::TaskId;
 use shared::listing::{Entry, Listing, separate_open_files};
 use shared::store::{LoadError, Store};
+use shared::talk::command;
 use shared::time::Timestamp;
 use shared::verdict::{Facts, Request, Verdict};
 
@@ -196,6 +197,10 @@ pub(crate) fn look_at_one(store: &Store, observer: &Observer, id: &TaskId, visit
             let now = store.clock().now();
             let (verdict, facts) = observer.judge(store, &card, Request::Pass, now);
             Found::Judged(Box::new(Judged { card, facts, verdict, now }))
+        }
+        Err(LoadError::Missing) if store.is_filed(id)? => {
+            let card = command("card");
+            return Err(Error::new(Exit::NoTask, format!("{id} is filed away, so nothing is to be judged; see {card} show {id}")));
         }
         Err(error @ (LoadError::Missing | LoadError::Ours(_))) => return Err(error.about(id.as_str())),
         Err(LoadError::Bad(error)) => Found::Broken { id_text: id.to_string(), error },

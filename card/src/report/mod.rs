@@ -74,7 +74,7 @@ pub(crate) fn ask(store: &Store, wanted: &Asked) -> Result<Exit, Error> {
             // What was not begun cannot be gone on with, unless somebody asks for it.
             Ok((_, card)) if card.status.is_terminal() || (card.status == Status::Pending && !named) => {}
             Ok((document, card)) => tasks.push(Unfinished::new(document, card, store, &observer)),
-            Err(LoadError::Missing) if !named => {}
+            Err(LoadError::Missing) if !named || store.is_filed(&id)? => {}
             Err(error) => {
                 let error = error.about(id.as_str());
                 say(&error.message);
