@@ -24,7 +24,7 @@ use shared::store::Store;
 pub(crate) struct Cleanup {
     roots: Vec<PathBuf>,
     /// Neither these nor what holds them.
-    kept: [PathBuf; 3],
+    kept: Vec<PathBuf>,
     cards: PathBuf,
     /// What a dry run said would be removed: what is in it, or named again, would be gone then.
     gone: HashSet<PathBuf>,
@@ -47,8 +47,12 @@ impl Cleanup {
         // A root that is everything limits nothing.
         let roots = roots.into_iter().filter_map(|root| fs::canonicalize(root).ok()).filter(|root| root.parent().is_some());
         let cards = store.folder().to_owned();
-        let data = cards.parent().map_or_else(|| cards.clone(), Path::to_owned);
-        Self { roots: roots.collect(), kept: [store.workspace().to_owned(), data, cards.clone()], cards, gone: HashSet::new() }
+        // Where they are, and where they are looked for: data or task-runs may be a link.
+        let way = store.workspace().join("data/task-runs");
+        let way = if fs::canonicalize(&way).is_ok_and(|found| found == cards) { way } else { cards.clone() };
+        let mut kept = vec![store.workspace().to_owned()];
+        kept.extend([&cards, &way].into_iter().flat_map(|cards| cards.ancestors().take(2)).map(Path::to_owned));
+        Self { roots: roots.collect(), kept, cards, gone: HashSet::new() }
     }
 
     /// The paths of a card, as they are written; what is no text shows as JSON, and is refused as a path.

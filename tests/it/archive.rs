@@ -274,6 +274,34 @@ fn cleanup_removes_what_the_task_named_and_nothing_else() {
     assert!(workspace.path("one").exists());
 }
 
+/// Without the link, or the folder that it is in, the workspace would have lost its cards.
+#[test]
+fn cleanup_leaves_a_data_folder_that_is_a_link_or_has_one() {
+    for (link, cards) in [("data", "store/task-runs"), ("data/task-runs", "store")] {
+        let workspace = Workspace::new();
+        fs::remove_dir_all(workspace.path("data")).ok();
+        fs::create_dir_all(workspace.path(cards)).unwrap();
+        if link != "data" {
+            fs::create_dir(workspace.path("data")).unwrap();
+        }
+        symlink(workspace.path("store"), workspace.path(link)).unwrap();
+        finished(&workspace, "a", "complete", 8);
+        let mut card = workspace.card("a");
+        let own = |name: &str| word(&workspace.path(name)).to_owned();
+        card["metadata"] = json!({"cleanup": [own("data/task-runs"), own("data"), own(cards), own("store")]});
+        workspace.put_card("a", &card.to_string());
+        for more in [&["--dry-run"][..], &[]] {
+            let ran = workspace.run("card", &[&["archive", "a", "--cleanup"], more].concat());
+            assert_eq!(
+                (&counts(ran.ok())["removed_paths"], &counts(&ran)["refused_paths"]),
+                (&json!(0), &json!(4)),
+                "{link}\n{ran}"
+            );
+        }
+        assert!(workspace.card_path("archive/a.json").is_file(), "{link}");
+    }
+}
+
 #[test]
 fn a_dry_run_counts_what_is_in_a_folder_that_would_go_or_is_named_again_once() {
     let workspace = Workspace::new();
