@@ -72,12 +72,13 @@ check:
 # Copies what "make" built. The programs go into a folder of their own and not into bin: a bare "watch" there would hide another
 # program of that name. For the same reason its manual is watch(1task), and bash and fish get no file of completions for it: those of
 # the others complete it, too, where the watch on the PATH is this one. All names are quoted: paths may have spaces.
+# Folders are made so that everyone may use what is in them, whatever the umask of who installs.
 install:
 	@case '$(PROGRAM_PREFIX)' in *[!A-Za-z0-9._-]* | -*) echo 'install: PROGRAM_PREFIX may have letters, digits, ".", "_" and "-"' >&2; exit 1 ;; esac
 	@for p in $(PROGRAMS); do test -x "$(BUILT)/$$p" || { echo 'install: nothing is built: run make first' >&2; exit 1; }; done
-	mkdir -p "$(DESTDIR)$(LIBEXECDIR)" "$(DESTDIR)$(BASHDIR)" "$(DESTDIR)$(ZSHDIR)" "$(DESTDIR)$(FISHDIR)"
+	umask 022 && mkdir -p "$(DESTDIR)$(LIBEXECDIR)" "$(DESTDIR)$(BASHDIR)" "$(DESTDIR)$(ZSHDIR)" "$(DESTDIR)$(FISHDIR)"
 	for p in $(PROGRAMS); do install -m 755 "$(BUILT)/$$p" "$(DESTDIR)$(LIBEXECDIR)/$$p" || exit 1; done
-	for m in $(MANUALS); do d="$(DESTDIR)$(MANDIR)/man$$(expr "$$m" : '.*[.]\([0-9]\)')" && mkdir -p "$$d" && \
+	for m in $(MANUALS); do d="$(DESTDIR)$(MANDIR)/man$$(expr "$$m" : '.*[.]\([0-9]\)')" && (umask 022 && mkdir -p "$$d") && \
 		install -m 644 "$$m" "$$d/$${m##*/}" || exit 1; done
 	$(COMPLETIONS) <completions/task-recovery.bash >"$(DESTDIR)$(BASHDIR)/task-recovery"
 	$(COMPLETIONS) <completions/_task-recovery >"$(DESTDIR)$(ZSHDIR)/_task-recovery"
@@ -85,7 +86,7 @@ install:
 	chmod 644 "$(DESTDIR)$(BASHDIR)/task-recovery" "$(DESTDIR)$(ZSHDIR)/_task-recovery" "$(DESTDIR)$(FISHDIR)/task-recovery.fish"
 	for c in $(COMPLETED); do ln -sfn task-recovery "$(DESTDIR)$(BASHDIR)/$$c" && \
 		ln -sfn task-recovery.fish "$(DESTDIR)$(FISHDIR)/$$c.fish" || exit 1; done
-	test -z "$(PROGRAM_PREFIX)" || mkdir -p "$(DESTDIR)$(BINDIR)"
+	test -z "$(PROGRAM_PREFIX)" || { umask 022 && mkdir -p "$(DESTDIR)$(BINDIR)"; }
 	case "$(LIBEXECDIR)" in /*) to="$(LIBEXECDIR)" ;; *) to="$$PWD/$(LIBEXECDIR)" ;; esac; \
 	for p in $(PREFIXED); do ln -sfn "$$to/$${p#"$(PROGRAM_PREFIX)"}" "$(DESTDIR)$(BINDIR)/$$p" || exit 1; done
 	for m in $(PREFIXED_MANUALS); do ln -sfn "$${m#"$(PROGRAM_PREFIX)"}" "$(DESTDIR)$(MANDIR)/man1/$$m" || exit 1; done

@@ -12,10 +12,11 @@ use crate::newcomer::find_it_built;
 
 const PROGRAMS: [&str; 5] = ["card", "checkpoint", "watch", "resume", "heartbeat-install"];
 
-/// `make` in the checkout, as a person calls it; the programs are those that are built already.
+/// `make` in the checkout, as a person calls it whose files are nobody else's business; the programs are those that are built
+/// already.
 fn make<'a>(workspace: &'a Workspace, args: &[&str]) -> Ran<'a> {
-    let mut command = Command::new("make");
-    command.arg("-s").args(args).current_dir(root()).env_remove("CARGO_TARGET_DIR");
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 077 && exec make -s \"$@\"", "make"]).args(args).current_dir(root()).env_remove("CARGO_TARGET_DIR");
     for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"] {
         command.env_remove(name);
     }
@@ -91,6 +92,10 @@ fn a_staged_install_is_these_files_and_uninstall_takes_exactly_them() {
         for name in files(&folder).iter().filter(|name| !folder.join(name).is_symlink()) {
             let mode = fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode, if name.starts_with("libexec") { 0o755 } else { 0o644 }, "{name}");
+            for folder in folder.join(name).ancestors().skip(1).take_while(|folder| folder.starts_with(&stage)) {
+                let mode = fs::metadata(folder).unwrap().permissions().mode() & 0o777;
+                assert_eq!(mode, 0o755, "everyone may use what is installed: {}", folder.display());
+            }
         }
         // Twice is as once; what others have there stays.
         install("install");
