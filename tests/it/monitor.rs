@@ -191,6 +191,18 @@ fn a_title_of_a_page_has_a_limit() {
     assert_eq!(page.matches('W').count(), 199, "{page}");
 }
 
+/// A card of another program may be full of them.
+#[test]
+fn a_page_has_the_newest_checkpoints_and_counts_all() {
+    let workspace = Workspace::new();
+    let checkpoints: Vec<Value> = (0..20_000).map(|n| json!({"phase": "p", "at": NOW, "message": format!("m{n}")})).collect();
+    let card = json!({"task_id": "a", "status": "running", "created_at": NOW, "checkpoints": checkpoints});
+    workspace.put_card("a", &card.to_string());
+    let page = report(&workspace, "html", &["--lang", "en"]).ok().stdout();
+    assert!(page.contains("The last 30 of 20000 checkpoints") && page.len() < 20_000, "{}", page.len());
+    assert!(page.contains(">m19999<") && page.contains(">m19970<") && !page.contains(">m19969<"), "the newest are shown");
+}
+
 /// It may be opened far from the workspace, and IDs are the same in many.
 #[test]
 fn a_page_leads_to_the_workspace_that_its_commands_are_for() {

@@ -17,6 +17,8 @@ use crate::table::steps;
 const VALUE_COLUMNS_MAX: usize = 1000;
 /// Of a title: what to do stands below it, and has to be on the same screen of a phone.
 const TITLE_COLUMNS_MAX: usize = 200;
+/// The newest checkpoints that are listed: cards of others may have any number, and a page has hundreds of tasks.
+const CHECKPOINTS_MAX: usize = 30;
 /// Steps that are listed.
 const STEPS_MAX: usize = 100;
 
@@ -193,9 +195,9 @@ fn timeline(document: &Document, voice: Voice<'_>) -> String {
         return String::new();
     }
     let all = document.count("checkpoint_count").max(list.len() as u64);
-    let mut text =
-        format!("<details><summary>{}</summary>\n<ol class=\"timeline\">\n", (voice.phrases.checkpoints)(list.len(), all));
-    for entry in list.iter().rev() {
+    let shown = list.len().min(CHECKPOINTS_MAX);
+    let mut text = format!("<details><summary>{}</summary>\n<ol class=\"timeline\">\n", (voice.phrases.checkpoints)(shown, all));
+    for entry in list.iter().rev().take(shown) {
         let at = Timestamp::parse(field(entry, "at")).map(|(at, _)| time(at)).unwrap_or_default();
         let phase = Some(field(entry, "phase")).filter(|phase| !phase.is_empty());
         let phase = phase.map(|phase| format!("<strong><bdi>{}</bdi></strong> ", value(phase))).unwrap_or_default();
