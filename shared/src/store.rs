@@ -321,7 +321,10 @@ impl Held<'_> {
             Some((self.store.load(&self.id).ok()?.0, written))
         });
         durable::replace(&self.store.folder, &format!("{id}.json"), &bytes).map_err(|error| match error {
-            ReplaceError::NotApplied(..) => Error::io(format!("cannot write the card of {id}: {error}; the old one is unchanged")),
+            ReplaceError::NotApplied(..) => {
+                let path = self.store.card_path(&self.id);
+                Error::io(format!("cannot write the card of {id}: {}: {error}; the old one is unchanged", path.display()))
+            }
             ReplaceError::DurabilityUnknown(_) => Error::io(format!("the card of {id}: {error}")),
         })?;
         let mut events = vec![event];

@@ -88,7 +88,9 @@ fn a_file_size_limit_leaves_the_old_card() {
     workspace.run("card", &["create", "a", "--task-type", "t", "--title", "x"]).ok();
     let before = workspace.card("a");
     let ran = workspace.shell("ulimit -f 0; exec checkpoint a --message new");
-    ran.exits(74).complains("File too large; the old one is unchanged");
+    let path = workspace.card_path("a.json");
+    ran.exits(74).complains(&format!("cannot write the card of a: {}: ", path.display()));
+    ran.complains("File too large; the old one is unchanged");
     assert_eq!(workspace.card("a"), before);
     workspace.run("checkpoint", &["a", "--message", "new"]).ok();
     assert_eq!(workspace.card("a")["checkpoint_count"], json!(1));
