@@ -37,10 +37,12 @@ all:
 demo: all
 	sh tests/demo.sh "$(BUILT)"
 
+# The last ones mostly wait for the programs: twice as many at once as there are processors.
 test:
 	$(CARGO) build --locked --workspace --exclude tests --bins
 	$(CARGO) test --locked --workspace --exclude tests --no-fail-fast
-	$(CARGO) test --locked --package tests --no-fail-fast
+	RUST_TEST_THREADS="$${RUST_TEST_THREADS:-$$((2 * $$(getconf _NPROCESSORS_ONLN)))}" \
+		$(CARGO) test --locked --package tests --no-fail-fast
 
 # Why it can be trusted: layers of harm, each with a figure and a control; see tests/README.md. LAYERS names some of them,
 # SEED repeats a run.

@@ -323,7 +323,8 @@ impl Held<'_> {
         durable::replace(&self.store.folder, &format!("{id}.json"), &bytes).map_err(|error| match error {
             ReplaceError::NotApplied(..) => {
                 let path = self.store.card_path(&self.id);
-                Error::io(format!("cannot write the card of {id}: {}: {error}; the old one is unchanged", path.display()))
+                let left = if revision > 1 { "the old one is unchanged" } else { "no card was made" };
+                Error::io(format!("cannot write the card of {id}: {}: {error}; {left}", path.display()))
             }
             ReplaceError::DurabilityUnknown(_) => Error::io(format!("the card of {id}: {error}")),
         })?;

@@ -92,6 +92,9 @@ fn a_file_size_limit_leaves_the_old_card() {
     ran.exits(74).complains(&format!("cannot write the card of a: {}: ", path.display()));
     ran.complains("File too large; the old one is unchanged");
     assert_eq!(workspace.card("a"), before);
+    let made = workspace.shell("ulimit -f 0; exec card create b --task-type t --title x");
+    made.exits(74).complains("File too large; no card was made");
+    assert!(!workspace.card_path("b.json").exists());
     workspace.run("checkpoint", &["a", "--message", "new"]).ok();
     assert_eq!(workspace.card("a")["checkpoint_count"], json!(1));
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tests::{minutes_from_now, programs, word};
+use tests::{copy_program, minutes_from_now, programs, word};
 
 use crate::installed::ODD;
 use crate::session_bench::{Bench, KEY};
@@ -44,7 +44,7 @@ fn the_commands_in_the_prompt_are_all_that_it_takes() {
         let bin = bench.workspace.path(ODD);
         fs::create_dir(&bin).unwrap();
         for program in ["card", "checkpoint", "resume"] {
-            fs::copy(programs().join(program), bin.join(program)).unwrap();
+            copy_program(&programs().join(program), &bin.join(program));
         }
         let mut resume = Command::new(bin.join("resume"));
         resume.args(["t", "--force"]).env_clear().envs(&bench.env).current_dir(bench.workspace.path(""));

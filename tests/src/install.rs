@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::{Ran, Workspace, own_folder, root, word, write_script};
+use crate::{Ran, Workspace, copy_program, own_folder, root, word, write_script};
 
 /// crontab(1) as Debian's behaves, on a file.
 const CRONTAB: &str = r#"#!/bin/sh
@@ -54,7 +54,7 @@ pub fn programs() -> &'static Path {
             // strip comes with the C compiler that linked them; without it they are only larger.
             let stripped = Command::new("strip").arg("-o").arg(&to).arg(&from).status().is_ok_and(|status| status.success());
             if !stripped {
-                fs::copy(from, to).expect("a copy of a program");
+                copy_program(&from, &to);
             }
         }
         folder

@@ -5,11 +5,14 @@
 //! on files in it), or is ended by its own pid. Time is given to the programs with `--now`;
 //! waiting is `eventually`.
 
+mod executable;
 pub mod install;
 pub mod rivals;
 pub mod strace;
 pub mod sweep;
 pub mod writers;
+
+pub use executable::{copy_program, write_script};
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -204,15 +207,6 @@ impl Workspace {
         list(&self.folder, &self.folder, &mut text);
         text
     }
-}
-
-/// Writes a file that can be run, as another process: a script that is still open for writing here could not be.
-pub fn write_script(path: &Path, text: &str) {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "cat >\"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).stdin(Stdio::piped());
-    let mut child = command.spawn().expect("a shell");
-    child.stdin.take().expect("its stdin").write_all(text.as_bytes()).expect("to be written");
-    assert!(child.wait().expect("its end").success(), "{} cannot be written", path.display());
 }
 
 fn list(root: &Path, folder: &Path, text: &mut String) {

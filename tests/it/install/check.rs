@@ -3,7 +3,7 @@
 use std::fs;
 
 use tests::install::Bench;
-use tests::{minutes_from_now, word};
+use tests::{copy_program, minutes_from_now, word};
 
 /// The one finding: what and the remedy.
 fn finding(bench: &Bench, args: &[&str]) -> (String, String) {
@@ -122,7 +122,7 @@ fn it_is_red_when_a_file_is_gone_or_another() {
     assert_eq!(what, "skills/task-recovery/SKILL.md is gone");
     bench.workspace.finish(shell(&bench, &remedy), None).ok();
     is_well(&bench);
-    fs::copy(bench.path("ws/bin/card"), bench.path("ws/bin/resume.new")).unwrap();
+    copy_program(&bench.path("ws/bin/card"), &bench.path("ws/bin/resume.new"));
     bench.workspace.shell("mv ws/bin/resume.new ws/bin/resume").ok();
     let (what, remedy) = finding(&bench, &[]);
     assert_eq!(what, "bin/resume is not what was placed");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::json;
 use tests::install::{Bench, programs, snapshot};
-use tests::{has_tool, word};
+use tests::{copy_program, has_tool, word};
 
 #[test]
 fn what_is_placed_works_there_and_leaves_without_a_trace() {
@@ -201,7 +201,7 @@ fn a_program_that_is_none_of_ours_is_not_placed() {
     let bench = Bench::new();
     bench.workspace.shell("mkdir other").ok();
     for name in ["card", "checkpoint", "resume", "heartbeat-install"] {
-        fs::copy(programs().join(name), bench.path("other").join(name)).unwrap();
+        copy_program(&programs().join(name), &bench.path("other").join(name));
     }
     bench.workspace.write("other/watch", "#!/bin/sh\necho 'watch from procps-ng 4.0.2'\n");
     let mut command = bench.command(&bench.path("other/heartbeat-install"));
