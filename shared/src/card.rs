@@ -208,7 +208,7 @@ impl Card {
             return Err(CardError::new(Fault::Invalid, "it is empty"));
         }
         // What is wrong is said of the whole text: of its lines and columns.
-        let short = without_checkpoints(text).and_then(|short| read_text(&short).ok());
+        let short = without_checkpoints(text).and_then(|short| read_text(&short).ok()).filter(|card| !card.keeps_values());
         let mut card = short.map_or_else(|| read_text(text), Ok).map_err(|error| match version(text) {
             Some(other) => unknown_version(other),
             None => CardError::new(Fault::Invalid, json_error(&error)),
@@ -223,6 +223,12 @@ impl Card {
         }
         card.check(file_id)?;
         Ok(card)
+    }
+
+    /// Whether there is a value in it that anybody may have laid out in any way: what was left out may be of that.
+    fn keeps_values(&self) -> bool {
+        let action = self.metadata.as_ref().and_then(|metadata| metadata.pending_action.as_ref());
+        self.meta.is_some() || action.is_some_and(|action| action.is_object() || action.is_array())
     }
 
     fn check(&self, file_id: &str) -> Result<(), CardError> {

@@ -107,3 +107,17 @@ fn the_predecessors_words_are_understood() {
     assert!(card.in_manual_phase());
     assert_eq!(card.created_at.unwrap().to_string(), "2026-11-30T01:00:00Z");
 }
+
+/// In the layout of a card's checkpoints, where a person is asked whether it may be done.
+#[test]
+fn a_pending_action_is_told_whole_whatever_its_layout() {
+    const ACTION: &str = "{\n  \"checkpoints\": [\n    {\n      \"phase\": \"pay\",\n      \"at\": \"2026-11-30T01:00:00Z\",\n      \
+        \"message\": \"pay 120.50\"\n    }\n  ]}";
+    for place in ["metadata", "meta"] {
+        let text = format!(
+            r#"{{"task_id":"t","status":"running","created_at":"2026-11-30T01:00:00Z","{place}":{{"pending_action":{ACTION}}}}}"#
+        );
+        let told = Card::parse(text.as_bytes(), "t").unwrap().pending_action().unwrap();
+        assert!(told.contains("pay 120.50"), "{place}: {told}");
+    }
+}
