@@ -7,7 +7,7 @@ import sys
 
 
 def main(path, message):
-    folder = os.path.dirname(path)
+    folder = os.path.dirname(path) or "."
     lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     with open(path, encoding="utf-8") as file:

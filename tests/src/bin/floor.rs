@@ -11,6 +11,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
+
 fn main() -> io::Result<ExitCode> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -24,10 +27,13 @@ fn main() -> io::Result<ExitCode> {
 fn read(folder: &Path) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     let mut total = 0;
+    // By the folder's descriptor: to walk the whole path for each file is no part of the least.
+    let opened = File::open(folder)?;
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         if name.as_encoded_bytes().ends_with(b".json") {
-            total += File::open(folder.join(name))?.read(&mut buffer)?;
+            let file = openat(&opened, name.as_os_str(), OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+            total += File::from(file).read(&mut buffer)?;
         }
     }
     writeln!(io::stdout(), "{total} bytes")
@@ -40,5 +46,7 @@ fn replace(file: &Path) -> io::Result<()> {
     written.write_all(&bytes)?;
     written.sync_all()?;
     fs::rename(&next, file)?;
-    File::open(file.parent().unwrap_or(Path::new(".")))?.sync_all()
+    // The parent of a bare name is the empty path.
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }

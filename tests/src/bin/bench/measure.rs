@@ -28,7 +28,8 @@ impl Rival {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) seconds: f64,
-    /// Peak of resident memory, in MiB, of the largest process of it.
+    /// Peak of resident memory, in MiB, of the largest process of it. Never less than what this program has itself: until it
+    /// executes something else, a child counts as its copy.
     pub(crate) mebibytes: f64,
 }
 
@@ -66,8 +67,8 @@ fn run(rival: &Rival, folder: &Path) -> io::Result<Cost> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     match numbers[..] {
-        // grep and find may find nothing.
-        [seconds, kibibytes, status] if status <= 1.0 => Ok(Cost { seconds, mebibytes: kibibytes / 1024.0 }),
+        // Who fails has not done the same work.
+        [seconds, kibibytes, 0.0] => Ok(Cost { seconds, mebibytes: kibibytes / 1024.0 }),
         _ => {
             let said: String = String::from_utf8_lossy(&output.stderr).chars().take(300).collect();
             Err(io::Error::other(format!("{}: {text} {said}", rival.name)))

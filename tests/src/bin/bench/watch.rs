@@ -18,6 +18,10 @@ const JQ: &str = r#"select(.status == "running" or .status == "stalled")
   | {signal: "alert", task_id, phase}"#;
 
 pub(crate) fn bench(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "\nthe folders have the mode that the programs give them, 0700; watch works on up to four cores, its rivals on one"
+    )?;
     let mut previous: Option<(usize, f64)> = None;
     for size in SIZES {
         let workspace = Workspace::new();
