@@ -1,6 +1,6 @@
 //! What `checkpoint` must not be: the stand-in of the negative controls of `make proof`.
 //!
-//! It records a message in a card as the real one does, except for what `BROKEN` names:
+//! It records a message in a card as the real one does, except for what `BROKEN` names; `sound` is nothing:
 //!
 //! - `lock`: it takes no lock, and so may write what it read before another one wrote
 //! - `order`: it answers before the card is replaced

@@ -35,6 +35,9 @@ const LIFE_MS: i64 = 30 * machine::DAY;
 const WORLDS_OF_CONTROL: u64 = 2000;
 /// Lines of a story that are shown.
 const STORY_LINES: usize = 30;
+/// So little would mean that the worlds stand still: of all the time, and of each thing that goes wrong.
+const YEARS_MIN: i64 = 400;
+const KINDS_MIN: u64 = 10_000;
 const YEAR_MS: i64 = 365 * machine::DAY;
 
 pub(crate) fn run(context: &Context) -> Outcome {
@@ -42,6 +45,10 @@ pub(crate) fn run(context: &Context) -> Outcome {
     let counts =
         live(context.seed, &PRODUCT, WORLDS).map_err(|(world, violation)| tell(context.seed, world, &PRODUCT, &violation))?;
     let years = counts.lived / YEAR_MS;
+    let killed = counts.supervisors_killed.min(counts.attempts_killed).min(counts.jumps);
+    if years < YEARS_MIN || counts.attempts < KINDS_MIN || killed < KINDS_MIN {
+        return Err(format!("so little happened in {WORLDS} worlds that nothing is proved: {counts:?}"));
+    }
     // By the time that the cores worked for it: others may use them, too.
     let a_minute = years * 2 * 60_000 / (cpu_ms() - start).max(1);
     Ok(Passed::Done(format!(

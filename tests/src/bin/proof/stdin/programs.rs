@@ -57,12 +57,15 @@ pub(super) fn control(seed: u64) -> Result<usize, String> {
         fs::write(workspace.card_path(&format!("{ID}.json")), bytes).map_err(|error| error.to_string())?;
         Ok(ended)
     };
+    let refuses: Feed = |_, program, _, _| Ok((Some(65), String::new(), format!("{program}: no\n")));
     let noticed = [
         ("resume that panics", resume(seed, 0, 100, true, panics)),
         ("resume that loses a record", resume(seed, 0, 100, true, loses)),
         ("checkpoint that panics", writes(seed, 30, checkpoint, panics)),
         ("checkpoint that writes what it is given", writes(seed, 30, checkpoint, writes_all)),
         ("card put that writes what it is given", writes(seed, 30, put, writes_all)),
+        ("checkpoint that refuses everything", writes(seed, 30, checkpoint, refuses)),
+        ("card put that refuses everything", writes(seed, 30, put, refuses)),
     ];
     for (name, outcome) in &noticed {
         if outcome.is_ok() {
@@ -191,6 +194,7 @@ fn writes(seed: u64, count: u64, writer: fn() -> Writer, feed: Feed) -> Result<(
     let workspace = Workspace::new();
     let before = cards::named(cards::SILENT, ID);
     let sibling = cards::named(cards::SILENT, "sibling");
+    let mut taken = 0;
     workspace.put_card("sibling", &sibling);
     for number in 0..count {
         workspace.put_card(ID, &before);
@@ -209,11 +213,20 @@ fn writes(seed: u64, count: u64, writer: fn() -> Writer, feed: Feed) -> Result<(
                 }
                 Some(65 | 77) => Ok(()),
                 Some(75) if program == "card" => Ok(()),
-                Some(0) => judge(bytes, before.as_bytes(), &after),
+                Some(0) => {
+                    taken += 1;
+                    judge(bytes, before.as_bytes(), &after)
+                }
                 _ => Err(format!("{program} ended with {status:?}: {}", shown(stderr.as_bytes()))),
             }
         })?;
     }
     let after = fs::read_to_string(workspace.card_path("sibling.json")).unwrap_or_default();
-    if after == sibling { Ok(()) } else { Err(format!("{program} changed another card: {after}")) }
+    if after != sibling {
+        return Err(format!("{program} changed another card: {after}"));
+    }
+    if taken < count / 30 {
+        return Err(format!("{program} took {taken} of {count} inputs, so that nothing is proved"));
+    }
+    Ok(())
 }
