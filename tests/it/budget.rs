@@ -8,7 +8,7 @@ use serde_json::json;
 use tests::{Workspace, eventually, seconds_from_now};
 
 use crate::supervision::{
-    HANG, WORK, add_task, change, has_proc, holding, is_alive, lines_of, pid_of, run_of_a_dead_supervisor, start, stranger, token,
+    HANG, WORK, add_task, change, has_proc, holding, lines_of, pid_of, run_of_a_dead_supervisor, start, stranger, token,
 };
 
 #[test]
@@ -86,13 +86,9 @@ fn stopped_for_longer_than(budget_s: u64) -> Vec<String> {
     let supervisors = [pid_of(&pool), pid_of(&single)];
     eventually("two run", || workspace.lines("pids.txt").len() == 2);
     workspace.shell(&format!("kill -TSTP {}", supervisors.join(" "))).ok();
-    let is_stopped = |pid: &String| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
-    };
-    eventually("they are stopped, if their time was not over before", || {
-        supervisors.iter().chain(&workspace.lines("pids.txt")).all(is_stopped) || !supervisors.iter().all(|pid| is_alive(pid))
-    });
+    // Where the time was over before, an attempt is gone and its supervisor stands still without one, or is gone, too.
+    let rests = |pid: &String| matches!(tests::process_state(pid), None | Some('T' | 'D' | 'Z'));
+    eventually("they are stopped", || supervisors.iter().chain(&workspace.lines("pids.txt")).all(rests));
     let begun = Instant::now();
     eventually("more than their time is over", || begun.elapsed() > Duration::from_secs(budget_s + 1));
     fs::remove_file(workspace.path("hold")).unwrap();

@@ -467,7 +467,7 @@ fn time_spent_stopped_does_not_count() {
         let resume = Background::start(workspace.shell_command(&format!("exec resume {ids} --timeout-seconds 2")));
         eventually("the adapter runs", || !workspace.lines("adapter.pid").is_empty());
         let adapter = workspace.lines("adapter.pid")[0].clone();
-        let is_stopped = |pid: &str| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T "));
+        let is_stopped = |pid: &str| matches!(tests::process_state(pid), Some('T' | 'D'));
         let pid = resume.0.id().to_string();
         workspace.shell(&format!("kill -TSTP {pid}")).ok();
         eventually("both are stopped", || is_stopped(&pid) && is_stopped(&adapter));

@@ -209,6 +209,13 @@ impl Workspace {
     }
 }
 
+/// The letter of a process's state, by /proc; none when it is gone. A shell that a stop met between vfork and exec waits for its
+/// stopped child, and is in D then.
+pub fn process_state(pid: &str) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
 fn list(root: &Path, folder: &Path, text: &mut String) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -94,8 +94,7 @@ pub(crate) fn has_proc() -> bool {
 
 /// Whether this process lives; a zombie does not.
 pub(crate) fn is_alive(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    !matches!(tests::process_state(pid), None | Some('Z' | 'X'))
 }
 
 /// Its supervisor wrote down which process the attempt is: an adapter may be quicker than that.
