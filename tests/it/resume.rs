@@ -191,8 +191,7 @@ fn a_time_out_ends_the_whole_group_and_costs_a_retry() {
     assert_eq!((&card["status"], &card["retry_count"], &card["failures"]), (&json!("stalled"), &json!(1), &json!(1)));
     assert_eq!(workspace.lines("signals.txt"), ["term"]);
     let child = workspace.lines("child.pid")[0].clone();
-    let state = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-    assert!(state.is_empty() || state.contains(") Z "), "the child lives: {state}");
+    assert!(!tests::is_alive(&child), "the child lives");
 }
 
 #[test]
@@ -428,8 +427,8 @@ fn a_stdout_that_fails_keeps_no_task_from_being_brought_back() {
 /// A daemon that leaves group, session, files and environment behind is ended with the attempt all the same.
 #[test]
 fn what_an_attempt_started_cannot_escape_it() {
-    if !std::path::Path::new("/proc/self/stat").exists() {
-        return tests::skip("there is no /proc");
+    if !tests::has_proc() {
+        return;
     }
     for end in ["exit 1", "while [ -e hold ]; do sleep 0.02; done"] {
         let workspace = with_adapter(&format!(
@@ -439,8 +438,7 @@ fn what_an_attempt_started_cannot_escape_it() {
         fs::write(workspace.path("hold"), "").unwrap();
         workspace.run("resume", &["a", "--timeout-seconds", "1", "--grace-seconds", "0.2"]).ok();
         let daemon = workspace.lines("daemon.pid")[0].clone();
-        let state = fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{end}: the daemon lives: {state}");
+        assert!(!tests::is_alive(&daemon), "{end}: the daemon lives");
     }
     // After exit 0 it is its own business.
     let workspace = with_adapter(
@@ -450,14 +448,14 @@ fn what_an_attempt_started_cannot_escape_it() {
     fs::write(workspace.path("hold"), "").unwrap();
     workspace.run("resume", &["a"]).ok();
     let daemon = workspace.lines("daemon.pid")[0].clone();
-    assert!(fs::read_to_string(format!("/proc/{daemon}/stat")).is_ok_and(|state| !state.contains(") Z ")), "it was ended");
+    assert!(tests::is_alive(&daemon), "it was ended");
 }
 
 /// Ctrl-Z stops the attempt, too, and for longer than its time-out it may: that time does not count.
 #[test]
 fn time_spent_stopped_does_not_count() {
-    if !std::path::Path::new("/proc/self/stat").exists() {
-        return tests::skip("there is no /proc");
+    if !tests::has_proc() {
+        return;
     }
     for ids in ["a", "a b"] {
         let workspace =

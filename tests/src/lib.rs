@@ -7,12 +7,14 @@
 
 mod executable;
 pub mod install;
+mod process;
 pub mod rivals;
 pub mod strace;
 pub mod sweep;
 pub mod writers;
 
 pub use executable::{copy_program, write_script};
+pub use process::{has_proc, is_alive, process_state};
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -207,13 +209,6 @@ impl Workspace {
         list(&self.folder, &self.folder, &mut text);
         text
     }
-}
-
-/// The letter of a process's state, by /proc; none when it is gone. A shell that a stop met between vfork and exec waits for its
-/// stopped child, and is in D then.
-pub fn process_state(pid: &str) -> Option<char> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.chars().next()
 }
 
 fn list(root: &Path, folder: &Path, text: &mut String) {

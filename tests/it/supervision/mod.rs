@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tests::{Background, Workspace, eventually, minutes_from_now, word};
+pub(crate) use tests::{has_proc, is_alive};
 
 mod ends;
 mod hidden;
@@ -82,19 +83,6 @@ pub(crate) fn lines_of(resume: Background) -> Vec<Value> {
 
 pub(crate) fn lines_of_text(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-pub(crate) fn has_proc() -> bool {
-    let there = Path::new("/proc/self/stat").exists();
-    if !there {
-        tests::skip("there is no /proc");
-    }
-    there
-}
-
-/// Whether this process lives; a zombie does not.
-pub(crate) fn is_alive(pid: &str) -> bool {
-    !matches!(tests::process_state(pid), None | Some('Z' | 'X'))
 }
 
 /// Its supervisor wrote down which process the attempt is: an adapter may be quicker than that.
